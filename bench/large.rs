@@ -21,7 +21,7 @@ const COMMENTS: [usize; 3] = [100, 1_000, 10_000];
 const IN_A_THREAD: usize = 20;
 const ON_A_PAGE: usize = 100;
 /// What the largest should stay under. Printed, never enforced, as everything here.
-const TARGET: &str = "at the top at most 10 s, 256 MB, and 20 requests more than there are pages";
+const TARGET: &str = "at the top at most 256 MB, 20 requests more than there are pages, and a verdict other than incomplete";
 const BOT: &str = "github-actions[bot]";
 
 /// One size.
@@ -31,6 +31,8 @@ struct Row {
     cpu: Duration,
     peak_kib: u64,
     requests: usize,
+    /// Sessions that reviewed a section of it; 1 where one reviewed all.
+    sections: usize,
     /// Of the first prompt.
     prompt_bytes: usize,
     verdict: String,
@@ -153,6 +155,7 @@ fn measured(what: String, files: usize, comments: usize, world: &World) -> Resul
         cpu: ended.own_cpu,
         peak_kib,
         requests: requests.count(),
+        sections: report["sections"].as_array().map_or(1, Vec::len),
         prompt_bytes: prompts.first().map_or(0, |first| first.to_string().len()),
         verdict: report["verdict"].as_str().unwrap_or_default().to_owned(),
         what,
@@ -161,18 +164,26 @@ fn measured(what: String, files: usize, comments: usize, world: &World) -> Resul
 
 fn table(rows: &[Row]) -> String {
     let mut out = format!(
-        "\nA large pull request: our own process\n\n{:<28}{:>16}{:>14}{:>8}{:>10}{:>15}  {}\n",
-        "size", "processor time", "peak memory", "pages", "requests", "first prompt", "verdict"
+        "\nA large pull request: our own process\n\n{:<28}{:>16}{:>14}{:>8}{:>10}{:>10}{:>15}  {}\n",
+        "size",
+        "processor time",
+        "peak memory",
+        "pages",
+        "requests",
+        "sections",
+        "first prompt",
+        "verdict"
     );
     for row in rows {
         let _ = writeln!(
             out,
-            "{:<28}{:>13} ms{:>11} MB{:>8}{:>10}{:>12} kB  {}",
+            "{:<28}{:>13} ms{:>11} MB{:>8}{:>10}{:>10}{:>12} kB  {}",
             row.what,
             row.cpu.as_millis(),
             row.peak_kib / 1_000,
             row.pages,
             row.requests,
+            row.sections,
             row.prompt_bytes / 1_000,
             row.verdict
         );

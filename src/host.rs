@@ -87,6 +87,10 @@ pub(crate) fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     Review,
+    /// The reviewers review a section of a large change, in a sidecar of its own.
+    Section,
+    /// One session consolidates the findings of all sections, in a sidecar of its own.
+    Consolidation,
     /// One session fixes, in a sidecar of its own.
     Fix,
 }
@@ -125,7 +129,9 @@ pub(crate) struct Host<'a> {
     /// `None`: the web is not asked.
     pub web: Option<Arc<Web>>,
     /// Private to the run, gone with it.
-    pub scratch: Scratch,
+    pub scratch: Arc<Scratch>,
+    /// GitHub's, where there is one.
+    token: Option<SecretString>,
     pub started: Instant,
     pub usage: Arc<RunUsage>,
     pub fallbacks: Fallbacks,
@@ -150,7 +156,8 @@ impl<'a> Host<'a> {
         Ok(Self {
             setup,
             web: web_access::access(setup, &config, &fence)?,
-            scratch: Scratch::new(&setup.environment)?,
+            scratch: Arc::new(Scratch::new(&setup.environment)?),
+            token: token.cloned(),
             config,
             fence,
             secrets,
@@ -160,6 +167,35 @@ impl<'a> Host<'a> {
             usage: budget.usage,
             fallbacks: budget.fallbacks,
             receipts: budget.receipts,
+        })
+    }
+
+    /// The same run with sessions, secrets and a gateway of their own, for a sidecar beside its first one. Time and money, the
+    /// web and the scratch folder are the run's.
+    pub(crate) fn beside(&self, work: Work) -> Result<Self, Failure> {
+        let gateway = self.gateway.as_ref().map(Gateway::beside);
+        let gateway = gateway.map_err(Clone::clone);
+        let sessions = sidecar::sessions(work, &self.config, &gateway, &self.budget())?;
+        let callback = self.setup.session.as_ref().map(OrderedSession::token);
+        let further = [Some(SecretString::from(self.fence.nonce())), callback];
+        let token = self.token.clone();
+        let further = further.into_iter().flatten();
+        let secrets = Secrets::new(&self.config, token.as_ref(), further, &sessions)?;
+        self.setup.actions.hide(&secrets.redactor);
+        Ok(Self {
+            setup: self.setup,
+            config: self.config.clone(),
+            fence: self.fence.clone(),
+            secrets,
+            sessions,
+            gateway,
+            web: self.web.clone(),
+            scratch: Arc::clone(&self.scratch),
+            token,
+            started: self.started,
+            usage: Arc::clone(&self.usage),
+            fallbacks: self.fallbacks.clone(),
+            receipts: Arc::clone(&self.receipts),
         })
     }
 

@@ -7,6 +7,8 @@ pub(crate) mod draft;
 pub(crate) mod exits;
 pub(crate) mod fixing;
 mod judgements;
+mod large_change;
+mod lead;
 mod ordered;
 pub(crate) mod outcome;
 mod past_decisions;

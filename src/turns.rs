@@ -1,6 +1,7 @@
 //! Drives the passes: one task after the other, each until it is done or given up. What follows on a turn is decided
 //! by `attempts`; it decides nothing about findings.
 
+mod consolidation;
 mod conversations;
 mod fix_check;
 mod meeting;
@@ -11,6 +12,7 @@ mod turn;
 
 use crate::host::session::Session;
 use anyhow::Result;
+pub(crate) use consolidation::Consolidation;
 pub(crate) use meeting::{Meeting, Place};
 pub(crate) use progress::Progress;
 pub(crate) use prompter::{Assignment, Prompter, State};
@@ -84,6 +86,7 @@ impl Tasks<'_> {
             corrections: Vec::new(),
             beyond: self.brief.parts.beyond.clone(),
             reviewers: 1,
+            sections: Vec::new(),
         };
         if let Some(why) = self.prompter.limits.nothing_left().map(str::to_owned) {
             self.ask_nothing(&mut outcome, &why);
@@ -158,6 +161,7 @@ impl Tasks<'_> {
         outcome.used = self.prompter.used();
         outcome.passes.push(PassLog {
             reviewer: None,
+            section: None,
             number: 0,
             title: "Open threads",
             summary: judged.then(|| format!("{} judged.", plural(self.to_judge.len(), "thread"))),
@@ -282,6 +286,7 @@ impl Tasks<'_> {
         });
         PassLog {
             reviewer: None,
+            section: None,
             number: pass.number.get(),
             title: pass.row.title,
             summary: finished.flatten(),

@@ -8,11 +8,11 @@ use crate::gather::static_analysis::{Analysis, Workspace};
 use crate::gather::{settings, web_guard};
 use crate::host::sidecar::Running;
 use crate::host::{Budget, Failure, Host, Setup, Work, configured};
-use crate::run::collected::{self, Collected};
+use crate::run::collected;
 use crate::run::draft::Draft;
 use crate::run::exits;
 use crate::run::outcome::{add_session, code, first, left_out, of_change, why_incomplete};
-use crate::run::review_session::{self, Matter, Talk};
+use crate::run::review_session::{self, Concluded, Ground, Matter, Talk};
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::file;
 use reviewer_core::context::intent::Intent;
@@ -23,7 +23,7 @@ use reviewer_core::report::document::{ExcusedReport, SuspicionReport};
 use reviewer_core::report::findings::Said;
 use reviewer_core::report::{Report, markdown, sarif};
 use reviewer_core::review::desk::Fate;
-use reviewer_core::review::session_outcome::{End, Outcome as Held};
+use reviewer_core::review::session_outcome::End;
 use reviewer_core::state::spending::{self, Allowances};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -280,8 +280,14 @@ async fn review(
     let diffs = review_session::diff_files(change).await?;
     let subject = review_session::subject(change, [&local.merge_base, &local.head]);
     let analysis = Analysis::read(host, workspace, &diffs, None)?;
-    let candidates = analysis.candidates();
-    review_session::open_desks(host, change, subject, &[], candidates)?;
+    let subject = Arc::new(subject);
+    let ground = Ground {
+        subject: &subject,
+        carried: &[],
+        candidates: analysis.candidates(),
+        draft,
+    };
+    review_session::open_desks(host, change, &ground)?;
     watch(host, local, change, draft);
     let matter = Matter {
         title: &local.title,
@@ -298,6 +304,7 @@ async fn review(
         since: None,
         threads: &[],
         conversation: &[],
+        section: None,
     };
     let talk = Talk {
         sidecar,
@@ -305,7 +312,7 @@ async fn review(
         to_judge: &[],
         questions: &[],
         conversations: &[],
-        candidates,
+        candidates: analysis.candidates(),
         reviews: true,
     };
     let config = &host.config;
@@ -318,13 +325,13 @@ async fn review(
         ),
         tokens: spending::allowance(("max_tokens", "tokens"), config.max_tokens, None, 0),
     };
-    let (held, suspicions) = review_session::hold(host, talk, &matter, allowances).await?;
-    if let End::Refused(why) = &held.end {
+    let end = review_session::hold(host, talk, &matter, allowances, Some(ground)).await?;
+    if let End::Refused(why) = &end.outcome.end {
         return Err(Failure::new(why));
     }
     draft.take();
-    let mut reviewed = concluded(host, local, change, &held, &analysis);
-    let suspicions = suspicions.iter().map(SuspicionReport::from);
+    let mut reviewed = concluded(host, local, change, &end, &analysis);
+    let suspicions = end.suspicions.iter().map(SuspicionReport::from);
     reviewed.report.suspicions = suspicions.collect();
     Ok(reviewed)
 }
@@ -342,14 +349,14 @@ fn concluded(
     host: &Host<'_>,
     local: &LocalChange,
     change: &Change,
-    held: &Held,
+    end: &Concluded,
     analysis: &Analysis,
 ) -> Reviewed {
-    let collected = Collected::new(host);
+    let (held, collected) = (&end.outcome, &end.collected);
     let entries = &collected.entries;
     let findings = entries.iter().filter(|entry| entry.fate == Fate::Staged);
     let findings: Vec<_> = findings.map(|entry| &entry.finding).collect();
-    let left_out = left_out(change, &held.beyond);
+    let left_out = left_out(change, held);
     let evidence = Evidence {
         complete: held.end == End::Complete,
         left_out: left_out.len(),

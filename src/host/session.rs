@@ -93,6 +93,13 @@ impl Session {
         self.route.as_ref().map_err(Failure::new)
     }
 
+    /// Returns true if it may be given results of static analysis to judge.
+    pub(crate) fn judges_candidates(&self) -> bool {
+        candidate_names()
+            .iter()
+            .any(|tool| self.tools.contains(tool))
+    }
+
     /// Opens its conversation in the sidecar. The model is shown the tools that the desk has a use for.
     pub(crate) async fn converse(
         &self,
@@ -103,10 +110,7 @@ impl Session {
         let has_threads = self.desk.with(has_threads).unwrap_or(true);
         let mut hidden = hidden_in_review(self.name, has_threads);
         let has_candidates = |desk: &mut Desk| !desk.candidates().is_empty();
-        let judges = candidate_names()
-            .iter()
-            .any(|tool| self.tools.contains(tool));
-        if judges && !self.desk.with(has_candidates).unwrap_or(true) {
+        if self.judges_candidates() && !self.desk.with(has_candidates).unwrap_or(true) {
             hidden.extend(hidden_without_candidates(self.name));
         }
         self.converse_without(sidecar, title, hidden).await
@@ -167,6 +171,13 @@ impl Session {
         let fallback = self.reviewer.fallback.as_ref();
         let fallback = fallback.filter(|_| self.has_fallen_back());
         fallback.unwrap_or(&self.reviewer.model)
+    }
+
+    /// The model that its conversation begins with.
+    pub(crate) fn next_model(&self) -> &ModelChoice {
+        let has_failed = self.fallbacks.first_of(&self.reviewer.model).is_some();
+        let fallback = self.reviewer.fallback.as_ref().filter(|_| has_failed);
+        fallback.unwrap_or_else(|| self.model())
     }
 
     /// The fallback from its own model, if it uses the other one.

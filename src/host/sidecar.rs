@@ -28,7 +28,9 @@ pub(crate) fn sessions(
     budget: &Budget,
 ) -> anyhow::Result<Sessions> {
     match work {
-        Work::Review => reviewing(config, gateway, budget),
+        Work::Review | Work::Section | Work::Consolidation => {
+            reviewing(work, config, gateway, budget)
+        }
         Work::Fix => fixing(config, gateway, budget),
     }
 }
@@ -50,13 +52,18 @@ fn fixing(
 }
 
 fn reviewing(
+    work: Work,
     config: &Config,
     gateway: &Result<Gateway, String>,
     budget: &Budget,
 ) -> anyhow::Result<Sessions> {
-    let is_panel = config.reviewers.len() > 1;
+    let reviewers = match work {
+        Work::Consolidation => config.reviewers.get(..1).unwrap_or_default(),
+        Work::Review | Work::Section | Work::Fix => config.reviewers.as_slice(),
+    };
+    let is_panel = reviewers.len() > 1;
     let mut tools = review_names(config.web.is_some(), is_panel);
-    if !config.static_analysis.is_empty() {
+    if judges_candidates(work, config) {
         tools.extend(candidate_names());
     }
     let open = |name: SessionName, reviewer: &ReviewerChoice| {
@@ -68,16 +75,22 @@ fn reviewing(
             gateway,
         )
     };
-    let [first, others @ ..] = config.reviewers.as_slice() else {
+    let [first, others @ ..] = reviewers else {
         anyhow::bail!("there is no reviewer");
     };
-    let second = others.first();
+    // Threads, and with them fixes, are the first session's.
+    let second = others.first().filter(|_| work == Work::Review);
     let fix_check = second.map(|second| open(SessionName::FixCheck, second));
     let others = (2..).zip(others);
     let others = others.map(|(number, reviewer)| open(SessionName::Review(number), reviewer));
     let others = others.collect::<anyhow::Result<_>>()?;
     let first = open(SessionName::Review(1), first)?;
     Ok(Sessions::new(first, others, fix_check.transpose()?))
+}
+
+/// Returns true if the sessions judge results of static analysis. Whoever consolidates sections has not seen their code.
+fn judges_candidates(work: Work, config: &Config) -> bool {
+    work != Work::Consolidation && !config.static_analysis.is_empty()
 }
 
 /// The way from the sidecar to its models.
@@ -104,7 +117,7 @@ impl Running {
         let examines = host.is_panel().then_some(quoted);
         let of = |session: &Session| {
             let mut tools = review_tools(&session.desk, host.web.as_ref(), examines);
-            if !host.config.static_analysis.is_empty() {
+            if session.judges_candidates() {
                 tools.extend(candidate_tools(&session.desk, quoted));
             }
             match session.reviewer.can_escalate() {

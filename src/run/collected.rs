@@ -7,25 +7,36 @@ use reviewer_core::panel::Seat;
 use reviewer_core::panel::analysis::Weighed;
 use reviewer_core::panel::ledger::{self, Figures};
 use reviewer_core::report::reviewers::{Reviewed, ReviewerReport};
-use reviewer_core::review::candidate_outcomes::{self, CandidateOutcome};
+use reviewer_core::review::candidate_outcomes::{self, CandidateOutcome, Verdicts};
 use reviewer_core::review::deliberation;
-use reviewer_core::review::desk::{Effect, Entry, SharedDesk, StagedReply};
-use reviewer_core::review::session_outcome::{End, Outcome as Held};
-use std::collections::BTreeSet;
+use reviewer_core::review::desk::{Effect, Entry, Repeated, SharedDesk, StagedReply};
+use reviewer_core::review::limits::Used;
+use reviewer_core::review::sections::{Assembled, Said};
+use reviewer_core::review::session_outcome::Outcome as Held;
+use reviewer_core::static_analysis::Candidate;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) struct Collected {
     pub entries: Vec<Entry>,
     /// The findings that may be published.
     pub due: BTreeSet<FindingId>,
     pub replies: Vec<StagedReply>,
-    /// Scores of findings that are open, and that only the text of an earlier review says.
-    pub still_said: Vec<Score>,
+    /// Findings that are open, and that only the text of an earlier review says, with their scores.
+    pub still_said: BTreeMap<FindingId, Score>,
     /// The open conversations of people that were weighed.
     pub weighed: Vec<Weighed>,
+    /// The reviewers that were called to the pull request.
+    pub escalations: Vec<String>,
     /// What became of each result of static analysis.
     pub candidates: Vec<CandidateOutcome>,
+    /// Findings that repeat what people decided in other pull requests.
+    pub repeated: Vec<Repeated>,
+    /// The verdicts of each reviewer on results of static analysis.
+    verdicts: Vec<Verdicts>,
     /// The figures of each reviewer, where several reviewed.
     figures: Vec<Figures>,
+    /// The use that each reviewer has made of its model.
+    used: Vec<Used>,
 }
 
 impl Collected {
@@ -36,10 +47,21 @@ impl Collected {
                 due: due.iter().map(|entry| entry.finding.id.clone()).collect(),
                 replies: replies.into_iter().cloned().collect(),
                 entries: desk.entries().to_vec(),
-                still_said: desk.still_said().map(|(_, score)| score).collect(),
+                still_said: desk
+                    .still_said()
+                    .map(|(id, score)| (id.clone(), score))
+                    .collect(),
                 weighed: desk.weighed().to_vec(),
+                escalations: desk.escalations().to_vec(),
                 candidates: Vec::new(),
+                repeated: Vec::new(),
+                verdicts: Vec::new(),
                 figures: Vec::new(),
+                used: host
+                    .sessions()
+                    .reviewers()
+                    .map(|session| session.usage.used())
+                    .collect(),
             }
         });
         let own = own.unwrap_or_else(Self::nothing);
@@ -48,15 +70,35 @@ impl Collected {
         } else {
             own
         };
-        all.with_candidates(host)
+        all.of_desks(host)
+    }
+
+    /// The same with what all desks hold beside findings: repeats of decided questions, and verdicts on the results of static
+    /// analysis.
+    fn of_desks(mut self, host: &Host<'_>) -> Self {
+        let desks = desks(host);
+        let repeated = desks
+            .iter()
+            .filter_map(|desk| desk.with(|desk| desk.repeated().to_vec()));
+        self.repeated = repeated.flatten().collect();
+        self.verdicts = candidate_outcomes::verdicts(&desks);
+        let candidates = host.session().desk.with(|desk| desk.candidates().to_vec());
+        self.settled(&candidates.unwrap_or_default())
     }
 
     /// The same with the results of static analysis settled by the findings that stand.
-    fn with_candidates(mut self, host: &Host<'_>) -> Self {
-        let candidates = host.session().desk.with(|desk| desk.candidates().to_vec());
-        let candidates = candidates.unwrap_or_default();
-        let verdicts = candidate_outcomes::verdicts(&desks(host));
-        self.candidates = candidate_outcomes::settle(&candidates, &verdicts, &mut self.entries);
+    fn settled(mut self, candidates: &[Candidate]) -> Self {
+        self.candidates = candidate_outcomes::settle(candidates, &self.verdicts, &mut self.entries);
+        self
+    }
+
+    /// The same of a section, whose results of static analysis have these places among those of the whole change.
+    pub(super) fn of_places(mut self, places: &[usize]) -> Self {
+        for verdicts in &mut self.verdicts {
+            let given = std::mem::take(verdicts).into_iter();
+            let given = given.filter_map(|(own, verdict)| Some((*places.get(own)?, verdict)));
+            *verdicts = given.collect();
+        }
         self
     }
 
@@ -69,15 +111,10 @@ impl Collected {
     ) -> Vec<ReviewerReport> {
         let now = chrono::DateTime::<chrono::Utc>::from(host.setup.clock.now());
         let now = now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        let sessions = host.sessions().reviewers().zip(&self.figures);
-        let report = |(session, figures): (&Session, &Figures)| {
-            let used = session.usage.used();
+        let sessions = host.sessions().reviewers();
+        let sessions = sessions.zip(self.figures.iter().zip(&self.used));
+        let report = |(session, (figures, used)): (&Session, (&Figures, &Used))| {
             let name = session.reviewer.name.as_str();
-            let unfinished = match &held.end {
-                End::Panel(ends) => ends.iter().any(|(one, _)| one == name),
-                End::Complete => false,
-                _ => true,
-            };
             ReviewerReport::from(Reviewed {
                 name,
                 model: session.model().to_string(),
@@ -87,7 +124,7 @@ impl Collected {
                 cost_usd: used.told.cost,
                 entries: &self.entries,
                 passes: &held.passes,
-                finished: !unfinished,
+                finished: !held.end.leaves_unfinished(name),
                 now: &now,
             })
         };
@@ -103,23 +140,77 @@ impl Collected {
         before.chain(now.map(|reply| &reply.thread))
     }
 
-    fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         Self {
             entries: Vec::new(),
             due: BTreeSet::new(),
             replies: Vec::new(),
-            still_said: Vec::new(),
+            still_said: BTreeMap::new(),
             weighed: Vec::new(),
+            escalations: Vec::new(),
             candidates: Vec::new(),
+            repeated: Vec::new(),
+            verdicts: Vec::new(),
             figures: Vec::new(),
+            used: Vec::new(),
         }
+    }
+
+    /// The findings of all sections of a large change put together. `finished`: whether each was reviewed to the end.
+    pub(crate) fn assembled(all: &[(Self, bool)]) -> Assembled {
+        let said = all.iter().map(|(one, finished)| Said {
+            entries: one.entries.clone(),
+            due: one.due.clone(),
+            replies: one.replies.clone(),
+            still_said: one.still_said.clone(),
+            repeated: one.repeated.clone(),
+            finished: *finished,
+        });
+        Assembled::new(said.collect())
+    }
+
+    /// Everything of all sections, with the findings after their consolidation. `candidates`: of the whole change.
+    pub(crate) fn of_sections(
+        all: Vec<(Self, bool)>,
+        said: Said,
+        candidates: &[Candidate],
+    ) -> Self {
+        let mut sum = Self::nothing();
+        for (one, _) in all {
+            sum.weighed.extend(one.weighed);
+            sum.verdicts.extend(one.verdicts);
+            for name in one.escalations {
+                if !sum.escalations.contains(&name) {
+                    sum.escalations.push(name);
+                }
+            }
+            sum.figures
+                .resize(one.figures.len().max(sum.figures.len()), Figures::default());
+            for (sum, one) in sum.figures.iter_mut().zip(one.figures) {
+                sum.add(one);
+            }
+            sum.used
+                .resize(one.used.len().max(sum.used.len()), Used::default());
+            for (sum, one) in sum.used.iter_mut().zip(one.used) {
+                *sum += one;
+            }
+        }
+        let all = Self {
+            entries: said.entries,
+            due: said.due,
+            replies: said.replies,
+            still_said: said.still_said,
+            repeated: said.repeated,
+            ..sum
+        };
+        all.settled(candidates)
     }
 
     fn of_panel(self, host: &Host<'_>) -> Self {
         let (seats, desks) = (seats(host), desks(host));
         let testimonies = deliberation::testimonies(&desks);
         let concluded = deliberation::conclude(&seats, &testimonies);
-        let mut replies = self.replies;
+        let mut replies = self.replies.clone();
         for reply in concluded.reopened {
             if replies.iter().all(|one| one.thread.id != reply.thread.id) {
                 replies.push(reply);
@@ -130,9 +221,8 @@ impl Collected {
             due: concluded.due,
             replies,
             still_said: concluded.still_said,
-            weighed: self.weighed,
-            candidates: Vec::new(),
             figures: concluded.figures,
+            ..self
         }
     }
 }

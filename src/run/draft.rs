@@ -6,13 +6,25 @@ use crate::actions::{self, LogRedactor};
 use reviewer_core::report::Report;
 use reviewer_core::report::findings::FindingReport;
 use reviewer_core::review::desk::{Entry, SharedDesk, Watcher};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared between the pipeline and whatever ends it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draft(Arc<Mutex<Option<Report>>>);
+pub(crate) struct Draft {
+    report: Arc<Mutex<Option<Report>>>,
+    /// The entries of each desk, by the number under which it is watched.
+    desks: Arc<Mutex<Desks>>,
+}
+
+#[derive(Debug, Default)]
+struct Desks {
+    watched: usize,
+    entries: BTreeMap<usize, Vec<Entry>>,
+    file: Option<PathBuf>,
+    redactor: Option<LogRedactor>,
+}
 
 impl Draft {
     /// Keeps this report up to date with the desks, in memory and in the workspace.
@@ -24,30 +36,52 @@ impl Draft {
         redactor: &LogRedactor,
     ) {
         *self.slot() = Some(report);
-        let by_desk = Arc::new(Mutex::new(vec![Vec::new(); desks.len()]));
-        for (number, desk) in desks.iter().enumerate() {
-            let (draft, by_desk) = (self.clone(), Arc::clone(&by_desk));
-            let (file, redactor) = (file.cloned(), redactor.clone());
+        *self.desks() = Desks {
+            file: file.cloned(),
+            redactor: Some(redactor.clone()),
+            ..Desks::default()
+        };
+        self.watch_too(desks);
+    }
+
+    /// The same with further desks.
+    pub(crate) fn watch_too(&self, desks: &[SharedDesk]) {
+        for desk in desks {
+            let number = {
+                let mut watched = self.desks();
+                watched.watched += 1;
+                watched.watched
+            };
+            let draft = self.clone();
             desk.watch(Watcher(Box::new(move |desk| {
-                let mut by_desk = by_desk.lock().unwrap_or_else(PoisonError::into_inner);
-                // A finding of an earlier review lies on every desk.
-                let own = desk.entries().iter();
-                let own = own.filter(|entry| number == 0 || !entry.carried);
-                by_desk[number] = own.cloned().collect();
-                draft.update(&by_desk.concat(), file.as_ref(), &redactor);
+                draft.update(number, desk.entries());
             })));
         }
     }
 
-    fn update(&self, entries: &[Entry], file: Option<&PathBuf>, redactor: &LogRedactor) {
+    /// The desk that holds what all others held.
+    pub(crate) fn watch_instead(&self, desk: &SharedDesk) {
+        self.desks().entries.clear();
+        self.watch_too(std::slice::from_ref(desk));
+        desk.work(|_| ());
+    }
+
+    fn update(&self, number: usize, entries: &[Entry]) {
+        let mut desks = self.desks();
+        desks.entries.insert(number, entries.to_vec());
         let Some(report) = &mut *self.slot() else {
             return;
         };
         let nowhere = HashMap::new();
-        let findings = entries.iter();
-        let findings = findings.map(|entry| FindingReport::new(entry, &nowhere));
+        // A finding of an earlier review lies on every desk.
+        let mut known = HashSet::new();
+        let entries = desks.entries.values().flatten();
+        let entries = entries.filter(|entry| known.insert(&entry.finding.id));
+        let findings = entries.map(|entry| FindingReport::new(entry, &nowhere));
         report.findings = findings.collect();
-        let Some(file) = file else { return };
+        let (Some(file), Some(redactor)) = (&desks.file, &desks.redactor) else {
+            return;
+        };
         if let Err(error) = actions::write_file(file, &exits::json(report, redactor)) {
             tracing::debug!("the report could not be written yet: {error}");
         }
@@ -62,6 +96,10 @@ impl Draft {
     }
 
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<Report>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn desks(&self) -> std::sync::MutexGuard<'_, Desks> {
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,7 +19,7 @@ use reviewer_core::publish::comment::gate::{self, Closing};
 use reviewer_core::report::Report;
 use reviewer_core::report::code::{Code, Excerpt};
 use reviewer_core::report::document::{
-    ExcusedReport, LedgerReport, LeftOutReport, PassReport, SuspicionReport,
+    ExcusedReport, LedgerReport, LeftOutReport, PassReport, SectionReport, SuspicionReport,
 };
 use reviewer_core::report::findings::{FindingReport, Said, ThreadReport};
 use reviewer_core::report::reviewers::ReviewerReport;
@@ -163,7 +163,7 @@ impl Outcome {
         let (report, record) = (&mut outcome.report, &outcome.record);
         add_session(report, held);
         report.set_fallbacks(&job.host.fallbacks.all(), job.host.is_panel());
-        report.left_out = left_out(&facts.change, &held.beyond);
+        report.left_out = left_out(&facts.change, held);
         report.reasons = why_incomplete(held, &record.left_out);
         report.reasons.extend_from_slice(&sent.failed);
         if outcome.verdict != Verdict::Incomplete {
@@ -262,11 +262,21 @@ fn headline(facts: &Facts, record: &Record) -> Option<String> {
     nothing_required.then(|| comment::nothing_to_review(facts.excuses()))
 }
 
-/// Changed files that the model had to see and could not: those that nobody can show, and those beyond its context.
-pub(crate) fn left_out(change: &Change, beyond: &[String]) -> Vec<String> {
+/// Changed files that the model had to see and did not: those that nobody can show, those with a line that no prompt holds, and
+/// those of sections that were not reviewed to the end.
+pub(crate) fn left_out(change: &Change, held: &Held) -> Vec<String> {
+    let of = held.sections.len();
+    let unreviewed = held.unreviewed();
+    let unreviewed =
+        unreviewed.map(|(path, section)| comment::unreviewed(&visible(path), section, of));
+    unshown(change, &held.beyond).chain(unreviewed).collect()
+}
+
+/// The files among them that are not shown at all.
+pub(super) fn unshown(change: &Change, beyond: &[String]) -> impl Iterator<Item = String> {
     let beyond = beyond.iter();
-    let beyond = beyond.map(|path| format!("{} (the change is too large)", visible(path)));
-    change.unreadable().chain(beyond).collect()
+    let beyond = beyond.map(|path| format!("{} (a line of it is too long)", visible(path)));
+    change.unreadable().chain(beyond)
 }
 
 /// As many as people read, and a record holds; the report has them all.
@@ -367,15 +377,15 @@ fn why(end: &End) -> Option<String> {
     let place = |pass: &PassNumber| PASSES.place(*pass);
     match end {
         End::Complete | End::Refused(_) => None,
-        End::Panel(ends) => Some(comment::unfinished_reviewers(ends.iter().map(
-            |(name, end)| {
-                let refused = match end {
-                    End::Refused(why) => Some(why.clone()),
-                    _ => None,
-                };
-                (name.as_str(), why(end).or(refused).unwrap_or_default())
-            },
-        ))),
+        End::Panel(ends) => {
+            let ends = ends.iter().map(|(name, end)| (name.as_str(), reason(end)));
+            Some(comment::unfinished_reviewers(ends))
+        }
+        End::Sections(ends) => {
+            let of = ends.first().map_or(0, |one| one.of);
+            let ends = ends.iter().map(|one| (one.number, reason(&one.end)));
+            Some(comment::unfinished_sections(of, ends))
+        }
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
         End::NotSubmitted(pass, why) => Some(format!(
@@ -394,9 +404,22 @@ fn why(end: &End) -> Option<String> {
     }
 }
 
+/// The same of one of several sessions, where a model that could not be used is told of, too.
+pub(super) fn reason(end: &End) -> String {
+    let refused = match end {
+        End::Refused(why) => Some(why.clone()),
+        _ => None,
+    };
+    why(end).or(refused).unwrap_or_default()
+}
+
 /// Adds the session to a report: what the model took and did, wherever the change comes from.
 pub(crate) fn add_session(report: &mut Report, held: &Held) {
     report.passes = held.passes.iter().map(PassReport::from).collect();
+    let sections = held.sections.iter();
+    report.sections = sections
+        .map(|log| SectionReport::new(log, reason(&log.end)))
+        .collect();
     report.set_used(&held.used);
     report.warnings.extend_from_slice(&held.restarts);
     report.notes.extend_from_slice(&held.corrections);
@@ -466,6 +489,7 @@ pub(crate) fn of_change(
         sensitivity: change.sensitivity.to_string(),
         sensitivity_evidence: change.evidence.clone(),
         passes: Vec::new(),
+        sections: Vec::new(),
         findings: entries
             .iter()
             .map(|entry| FindingReport::new(entry, said))
@@ -473,7 +497,7 @@ pub(crate) fn of_change(
         threads: Vec::new(),
         reviewed_since: None,
         excused: change.excused().map(ExcusedReport::from).collect(),
-        left_out: left_out(change, &[]),
+        left_out: unshown(change, &[]).collect(),
         left_out_unchanged: left_out_unchanged(&change.snapshot),
         masked: masked.map(|diff| diff.path.clone()).collect(),
         suspicions: Vec::new(),

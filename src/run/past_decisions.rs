@@ -1,11 +1,9 @@
 //! The use of what people decided in other pull requests, as the report tells it.
 
-use super::collected;
 use crate::gather::decided::PastDecisions;
-use crate::host::Host;
 use reviewer_core::publish::comment::memory;
 use reviewer_core::report::memory::MemoryReport;
-use reviewer_core::review::desk::{Desk, Repeated};
+use reviewer_core::review::desk::Repeated;
 
 /// The memory of a run for its report.
 #[derive(Debug, Default)]
@@ -18,8 +16,8 @@ pub(crate) struct DecisionNotes {
 }
 
 impl DecisionNotes {
-    /// From all desks, after the session.
-    pub(crate) fn new(host: &Host<'_>, past: PastDecisions) -> Self {
+    /// `repeated`: of all desks, after the last session.
+    pub(crate) fn new(repeated: &[Repeated], past: PastDecisions) -> Self {
         let (pulls, here) = match past {
             PastDecisions::Nothing(note) => {
                 return Self {
@@ -29,13 +27,7 @@ impl DecisionNotes {
             }
             PastDecisions::Read { pulls, here } => (pulls, here),
         };
-        let desks = collected::desks(host);
-        let repeated = desks.iter().filter_map(|desk| {
-            let repeated = |desk: &mut Desk| desk.repeated().to_vec();
-            desk.with(repeated)
-        });
-        let repeated: Vec<Repeated> = repeated.flatten().collect();
-        let report = MemoryReport::new(pulls, &here, &repeated);
+        let report = MemoryReport::new(pulls, &here, repeated);
         let is_left = |one: &&Repeated| {
             let id = one.decided.to_string();
             report.left.iter().any(|left| left.decided == id)

@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::review_session::{self, Talk};
-use super::sessions;
+use super::sessions::{self, Material};
 use crate::gather::{Facts, answered_in};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
@@ -63,7 +63,13 @@ async fn answer_alone(
         conversations: &[],
         reviews: false,
     };
-    let (held, _) = sessions::talk(job, facts, agenda, talk, &diffs, &[]).await?;
+    let material = Material {
+        diffs: &diffs,
+        decided: &[],
+        ground: None,
+    };
+    let concluded = sessions::talk(job, facts, agenda, talk, material).await?;
+    let held = concluded.outcome;
     if let End::Refused(why) = &held.end {
         return Err(Failure::new(why));
     }

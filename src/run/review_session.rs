@@ -1,18 +1,17 @@
 //! A session with the model about a change, wherever the change comes from: what it is given, and how it is led.
 
+use super::lead::{led, new_diffs, room};
 use crate::gather::change::Change;
-use crate::gather::discussion;
-use crate::host::session::Session;
 use crate::host::{Failure, Host};
-use crate::run::{collected, outcome};
-use crate::turns::{Meeting, Place, Prompter, Second, State, Tasks};
-use futures_util::future::join_all;
-use reviewer_agent::opencode::{Client, DEFAULT_CONTEXT, Supervisor};
-use reviewer_core::config::ModelChoice;
-use reviewer_core::context::brief::{Brief, Excerpt, Words};
+use crate::run::collected::Collected;
+use crate::run::draft::Draft;
+use crate::run::{large_change, outcome};
+use reviewer_agent::opencode::Supervisor;
+use reviewer_core::context::brief::{Excerpt, OwnSection, Words};
+use reviewer_core::context::division::{self, Division};
 use reviewer_core::context::failed_checks::FailedCheck;
 use reviewer_core::context::intent::Intent;
-use reviewer_core::context::parts::{self, Parts};
+use reviewer_core::context::parts;
 use reviewer_core::context::sensitivity;
 use reviewer_core::context::since::Since;
 use reviewer_core::context::suspicion::Suspicions;
@@ -20,13 +19,11 @@ use reviewer_core::domain::{CommitSha, FileDiff, Finding, Sensitivity, Thread};
 use reviewer_core::panel::open_conversations::OpenConversation;
 use reviewer_core::plan::Question;
 use reviewer_core::review::desk::{Desk, Subject};
-use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::policy::Weights;
 use reviewer_core::review::session_outcome::Outcome;
 use reviewer_core::state::decided::DecidedHere;
 use reviewer_core::state::spending::Allowances;
 use reviewer_core::static_analysis::Candidate;
-use reviewer_repo::snapshot::Snapshot;
 use reviewer_system::random;
 use reviewer_text::count::plural;
 use reviewer_text::hidden::visible;
@@ -53,21 +50,18 @@ pub(crate) struct Talk<'a> {
 pub(crate) fn open_desks(
     host: &Host<'_>,
     change: &Change,
-    subject: Subject,
-    carried: &[Finding],
-    candidates: &Arc<[Candidate]>,
+    ground: &Ground<'_>,
 ) -> Result<(), Failure> {
-    let subject = Arc::new(subject);
     for session in host.sessions().reviewers() {
         let mut desk = Desk::new(
-            Arc::clone(&subject),
+            Arc::clone(ground.subject),
             weights(host, change),
             &session.reviewer.name,
             random::hex(16)?,
         )
         .escalating_to(session.reviewer.can_escalate())
-        .with_candidates(candidates);
-        for finding in carried {
+        .with_candidates(ground.candidates);
+        for finding in ground.carried {
             desk.carry(finding.clone());
         }
         session.desk.open(desk);
@@ -76,6 +70,7 @@ pub(crate) fn open_desks(
 }
 
 /// The change under review and what is said about it, wherever it comes from.
+#[derive(Clone, Copy)]
 pub(crate) struct Matter<'a> {
     pub title: &'a str,
     pub body: &'a str,
@@ -94,234 +89,93 @@ pub(crate) struct Matter<'a> {
     pub since: Option<&'a Since>,
     pub threads: &'a [Thread],
     pub conversation: &'a [Words<'a>],
+    /// The section that is reviewed; `None`: the whole change is.
+    pub section: Option<SectionMatter<'a>>,
 }
 
-/// Leads the sessions to their end: one, or, where several reviewers review, all at the same time.
+/// The share of a session in a change that is reviewed in sections.
+#[derive(Clone, Copy)]
+pub(crate) struct SectionMatter<'a> {
+    pub own: OwnSection<'a>,
+    /// The files that no section shows.
+    pub beyond: &'a [String],
+    /// The results of static analysis that this section judges.
+    pub candidates: &'a [Candidate],
+}
+
+/// The desks before anything is said, and the draft that follows them.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub subject: &'a Arc<Subject>,
+    /// The findings that a review before this one could not post.
+    pub carried: &'a [Finding],
+    /// The results of static analysis to judge.
+    pub candidates: &'a Arc<[Candidate]>,
+    pub draft: &'a Draft,
+}
+
+/// The end of all sessions: what they came to, and what they have said.
+pub(crate) struct Concluded {
+    pub outcome: Outcome,
+    pub suspicions: Suspicions,
+    pub collected: Collected,
+}
+
+/// Leads the sessions to their end: one, or, where several reviewers review, all at the same time; of a change that is too
+/// large for one session, those of each section. `ground`: of the open desks; `None` where nothing is reviewed.
 pub(crate) async fn hold(
     host: &Host<'_>,
     talk: Talk<'_>,
     matter: &Matter<'_>,
     allowances: Allowances,
-) -> Result<Held, Failure> {
-    let (mut outcome, suspicions) = led(host, talk, matter, allowances).await?;
+    ground: Option<Ground<'_>>,
+) -> Result<Concluded, Failure> {
+    let new = new_diffs(matter);
+    let (division, room) = if talk.reviews {
+        divided(host, talk.sidecar, &new).await
+    } else {
+        (Division::default(), usize::MAX)
+    };
+    let sectioned = ground.filter(|_| division.sections.len() > 1);
+    let mut concluded = if let Some(ground) = sectioned {
+        let large = large_change::Large {
+            diffs: &new,
+            division: &division,
+            room,
+        };
+        large_change::hold(host, talk, matter, allowances, ground, &large).await?
+    } else {
+        let last = host.started + host.setup.clock.limit(host.config.timeout);
+        let time = (host.started, last);
+        let (outcome, suspicions) = led(host, talk, matter, allowances, time).await?;
+        Concluded {
+            outcome,
+            suspicions,
+            collected: Collected::new(host),
+        }
+    };
     if let Some(check) = host.sessions().fix_check() {
-        outcome.used += check.usage.used();
+        concluded.outcome.used += check.usage.used();
     }
-    Ok((outcome, suspicions))
+    Ok(concluded)
 }
 
-async fn led(
+/// The change in sections that each reviewer can be shown whole, and the room of such a section.
+async fn divided(
     host: &Host<'_>,
-    talk: Talk<'_>,
-    matter: &Matter<'_>,
-    allowances: Allowances,
-) -> Result<Held, Failure> {
-    if !(talk.reviews && host.is_panel()) {
-        let lead = Lead {
-            session: host.session(),
-            seat: (0, 1),
-            talk,
-            place: None,
-        };
-        return lead.hold(host, matter, allowances).await;
+    sidecar: &Supervisor,
+    new: &[Cow<'_, FileDiff>],
+) -> (Division, usize) {
+    let is_large = parts::is_large(new);
+    let process = sidecar.process();
+    let mut least = usize::MAX;
+    for session in host.sessions().reviewers() {
+        least = least.min(room(session.next_model(), is_large, process.client()).await);
     }
-    let meeting = Meeting::new(collected::seats(host), collected::desks(host));
-    let of = meeting.seats().len();
-    let leads = host
-        .sessions()
-        .reviewers()
-        .enumerate()
-        .map(|(seat, session)| {
-            let talk = match seat {
-                0 => talk,
-                // Threads, disputes, questions and conversations are the first reviewer's.
-                _ => Talk {
-                    to_judge: &[],
-                    questions: &[],
-                    conversations: &[],
-                    ..talk
-                },
-            };
-            let place = Place {
-                meeting: &meeting,
-                seat,
-            };
-            let (lead, allowances) = (
-                Lead {
-                    session,
-                    seat: (seat, of),
-                    talk,
-                    place: Some(place),
-                },
-                allowances.clone(),
-            );
-            async move {
-                let held = lead.hold(host, matter, allowances).await;
-                // Its share of the budget returns, also if it could not begin.
-                session.usage.end();
-                place.leave();
-                (session.reviewer.name.clone(), held)
-            }
-        });
-    joined(join_all(leads).await)
-}
-
-/// The outcome of a session, and the suspicious text in what it was given.
-type Held = (Outcome, Suspicions);
-
-/// The outcome of all reviewers. One that could not even begin counts as one that did not finish, unless none could.
-fn joined(held: Vec<(String, Result<Held, Failure>)>) -> Result<Held, Failure> {
-    if held.iter().all(|(_, held)| held.is_err()) {
-        let failures = held.into_iter().filter_map(|(_, held)| held.err());
-        let mut sentences: Vec<String> = failures.flat_map(|Failure(why)| why).collect();
-        sentences.dedup();
-        return Err(Failure(sentences));
+    if least == usize::MAX {
+        return (Division::default(), least);
     }
-    let mut suspicions = Suspicions::default();
-    let mut outcomes = Vec::new();
-    for (seat, (name, held)) in held.into_iter().enumerate() {
-        let outcome = match held {
-            Ok((outcome, found)) => {
-                if seat == 0 {
-                    suspicions = found;
-                }
-                outcome
-            }
-            Err(Failure(why)) => Outcome::failed(&why.join(" ")),
-        };
-        outcomes.push((name, outcome));
-    }
-    let others = outcomes.split_off(1);
-    let first = outcomes.into_iter().next();
-    let first = first.ok_or_else(|| Failure::new("there is no reviewer"))?;
-    Ok((Outcome::of_panel(first, others), suspicions))
-}
-
-/// The part of the time after which the reviewers of a panel meet, in percent.
-const MEETING: u32 = 60;
-
-/// One session, with what it takes to lead it.
-struct Lead<'a> {
-    session: &'a Session,
-    /// The reviewer's number, from 0, and how many there are.
-    seat: (usize, usize),
-    talk: Talk<'a>,
-    place: Option<Place<'a>>,
-}
-
-impl Lead<'_> {
-    async fn hold(
-        &self,
-        host: &Host<'_>,
-        matter: &Matter<'_>,
-        allowances: Allowances,
-    ) -> Result<Held, Failure> {
-        let (session, talk, change) = (self.session, self.talk, matter.change);
-        let opened = session.converse(talk.sidecar, talk.title).await;
-        let mut conversation = opened.map_err(Failure::new)?;
-        let left_out = left_out(&change.snapshot);
-        let parts = self.parts(conversation.client(), matter).await;
-        let is_first = self.seat.0 == 0;
-        if talk.reviews && is_first {
-            tell_unshown(host, change, &parts.beyond);
-        }
-        let prefix = session.name.prefix();
-        let brief = Brief {
-            candidates: talk.candidates,
-            ..brief(host, matter, &parts, &left_out, &prefix)
-        };
-        let fix_check = host.sessions().fix_check().filter(|_| is_first);
-        let check_prefix = fix_check.map(|session| session.name.prefix());
-        let check_brief = Brief {
-            prefix: check_prefix.as_deref().unwrap_or_default(),
-            ..brief
-        };
-        let suspicions = if is_first {
-            discussion::suspicions(host, &brief, talk.questions)
-        } else {
-            Suspicions::default()
-        };
-        let setup = host.setup;
-        let root = change.snapshot.root().display().to_string();
-        let prompter = Prompter {
-            root: &root,
-            conversation: &mut conversation,
-            limits: self.limits(host, allowances),
-            route: session.route()?,
-            session,
-            run_usage: &host.usage,
-            actions: &setup.actions,
-            clock: setup.clock,
-            state: State::default(),
-        };
-        let tasks = Tasks {
-            prompter,
-            brief: &brief,
-            to_judge: talk.to_judge,
-            questions: talk.questions,
-            reviews: talk.reviews,
-            conversations: talk.conversations,
-            place: self.place,
-            session: session.name,
-            second: fix_check.map(|session| Second {
-                session,
-                brief: &check_brief,
-                sidecar: talk.sidecar,
-                title: talk.title,
-            }),
-            name: self.place.map(|_| session.reviewer.name.as_str()),
-            desk: &session.desk,
-        };
-        Ok((Box::pin(tasks.all()).await?, suspicions))
-    }
-
-    fn limits(&self, host: &Host<'_>, allowances: Allowances) -> RunLimits {
-        let time = host.setup.clock.limit(host.config.timeout);
-        let last = host.started + time;
-        RunLimits {
-            deadline: match self.place {
-                Some(_) => host.started + time * MEETING / 100,
-                None => last,
-            },
-            last,
-            allowances,
-        }
-    }
-}
-
-fn brief<'a>(
-    host: &'a Host<'_>,
-    matter: &'a Matter<'_>,
-    parts: &'a Parts,
-    left_out: &'a [(String, usize)],
-    prefix: &'a str,
-) -> Brief<'a> {
-    let change = matter.change;
-    Brief {
-        fence: &host.fence,
-        folder: change.snapshot.own_folder(),
-        left_out,
-        title: matter.title,
-        body: matter.body,
-        intent: matter.intent,
-        checks: matter.checks,
-        candidates: &[],
-        decided: matter.decided,
-        author: matter.author,
-        base_ref: matter.base_ref,
-        head: matter.head,
-        commits: matter.commits,
-        diffs: matter.diffs,
-        parts,
-        excused: change.hidden(),
-        unreadable: change.unreadable().count(),
-        since: matter.since,
-        rules: &change.rules,
-        threads: matter.threads,
-        conversation: matter.conversation,
-        sensitivity: change.sensitivity,
-        prefix,
-    }
+    (division::divide(new, least), least)
 }
 
 /// Tells what is reviewed, before anything is asked. `place` is a pull request, or empty for a working tree.
@@ -352,8 +206,8 @@ pub(crate) fn announce(host: &Host<'_>, place: &str, change: &Change, base: &str
 }
 
 /// Tells what the model will not see, before it is asked and paid.
-fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
-    let files = outcome::left_out(change, beyond);
+pub(super) fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
+    let files: Vec<String> = outcome::unshown(change, beyond).collect();
     if files.is_empty() {
         return;
     }
@@ -393,54 +247,6 @@ fn unshown(beyond: usize, unreadable: usize, all: usize, list: &str) -> String {
     )
 }
 
-impl Lead<'_> {
-    /// The diffs as the prompts show them: what is new of them, in parts that fit the model's context. Each of several
-    /// reviewers begins with another file, because attention fades towards the end.
-    async fn parts(&self, client: &Client, matter: &Matter<'_>) -> Parts {
-        let (diffs, since) = (matter.diffs, matter.since);
-        let is_new = |diff: &FileDiff| !since.is_some_and(|since| since.is_known(diff));
-        let new = diffs
-            .iter()
-            .map(|(diff, _)| diff)
-            .filter(|diff| is_new(diff));
-        let new: Vec<Cow<'_, FileDiff>> = new
-            .map(|diff| since.map_or(Cow::Borrowed(diff), |since| since.new_in(diff)))
-            .collect();
-        let mut new: Vec<&FileDiff> = new.iter().map(AsRef::as_ref).collect();
-        let model = self.session.model();
-        let is_large = parts::is_large(&new);
-        let room = match model.context {
-            Some(declared) => parts::room(declared),
-            None if is_large => parts::room(context(model, client).await),
-            None => usize::MAX,
-        };
-        if !is_large {
-            let (seat, of) = self.seat;
-            let first = seat * new.len() / of.max(1);
-            new.rotate_left(first);
-        }
-        let mut parts = parts::cut(&new, room);
-        parts
-            .beyond
-            .retain(|path| matter.change.required().any(|diff| diff.path == *path));
-        parts
-    }
-}
-
-/// The number of tokens that the model takes at once, as far as OpenCode knows.
-async fn context(model: &ModelChoice, client: &Client) -> u64 {
-    let providers = match &model.base_url {
-        None => client.providers().await.unwrap_or_default(),
-        Some(_) => Vec::new(),
-    };
-    let provider = providers.into_iter().find(|one| one.id == model.provider);
-    let models = provider.into_iter().flat_map(|one| one.models);
-    let mut contexts = models.filter(|(name, _)| *name == model.name);
-    contexts
-        .find_map(|(_, context)| context)
-        .unwrap_or(DEFAULT_CONTEXT)
-}
-
 /// Writes the numbered diffs that are shown into the snapshot. Returns each diff with its file below the reviewer's
 /// folder.
 pub(crate) async fn diff_files(change: &Change) -> Result<Vec<(FileDiff, String)>, Failure> {
@@ -475,14 +281,6 @@ pub(crate) fn subject(change: &Change, [base, head]: [&CommitSha; 2]) -> Subject
         others: Vec::new(),
         decided: Vec::new(),
     }
-}
-
-/// The reasons why files are not in the snapshot, with the number of files for each.
-fn left_out(snapshot: &Snapshot) -> Vec<(String, usize)> {
-    let reasons = snapshot.left_out_by_reason().into_iter();
-    reasons
-        .map(|(reason, files)| (reason.to_string(), files.len()))
-        .collect()
 }
 
 pub(crate) fn weights(host: &Host<'_>, change: &Change) -> Weights {

@@ -4,7 +4,7 @@ use super::collected::{self, Collected};
 use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
 use super::past_decisions::DecisionNotes;
 use super::recheck::Recheck;
-use super::review_session::{self, Matter, Talk};
+use super::review_session::{self, Concluded, Ground, Matter, Talk};
 use super::staged::{Staged, publishable};
 use super::{CheckRun, Unfinished, exits, replies};
 use crate::gather::decided::PastDecisions;
@@ -14,7 +14,6 @@ use crate::gather::{Facts, discussion, human_reviewers};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Job};
 use crate::outbox::{Outbox, Sent};
-use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{CommentId, CommitSha, FileDiff, Finding, Tally, Verdict};
 use reviewer_core::event::Command;
 use reviewer_core::plan::agenda::Agenda;
@@ -28,6 +27,7 @@ use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::{self, Allowances};
 use reviewer_text::count::dollars;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Judges the open threads that wait for it, answers the questions, and reviews the change unless a record covers it.
 pub(crate) async fn hold(
@@ -39,15 +39,15 @@ pub(crate) async fn hold(
     around: &Surroundings<'_>,
     unfinished: &Unfinished,
 ) -> Result<Outcome, Failure> {
-    let (held, suspicions, analysis, past) =
+    let (concluded, analysis, past) =
         ask(job, facts, agenda, covered.is_none(), running, unfinished).await?;
+    let (held, collected) = (concluded.outcome, concluded.collected);
     let unanswered = replies::send(job, &facts.pull.head_sha, &held).await;
-    let collected = Collected::new(&job.host);
     let recheck = Recheck::look(job, facts, &publishable(&collected, facts)).await;
     let looked_again = covered.is_none() && held.end == End::Complete;
     let missed = (!looked_again).then(|| agenda.missed(&facts.pull.head_sha));
     let staged = Staged::after_session(&collected, facts, &recheck, missed);
-    let mut record = record(job, facts, &held, covered);
+    let mut record = record(job, facts, (&held, &collected), covered);
     if job.host.weighs_conversations() {
         record.conversations = facts.analysis(&collected.weighed).remembered();
     }
@@ -61,11 +61,15 @@ pub(crate) async fn hold(
         held: &held,
         staged,
         can_owe,
-        suspicions: suspicions.iter().map(SuspicionReport::from).collect(),
+        suspicions: concluded
+            .suspicions
+            .iter()
+            .map(SuspicionReport::from)
+            .collect(),
         reviewers: collected.reviewers(&job.host, &held, &facts.threads),
         unanswered,
         static_analysis: analysis.report(&collected.candidates),
-        memory: DecisionNotes::new(&job.host, past),
+        memory: DecisionNotes::new(&collected.repeated, past),
     };
     let mut outcome = Outcome::new(job, facts, agenda, record, Some(published), around);
     outcome.report.warnings.extend(analysis.warnings());
@@ -81,7 +85,7 @@ async fn ask(
     reviews: bool,
     running: &Running,
     unfinished: &Unfinished,
-) -> Result<(Held, Suspicions, Analysis, PastDecisions), Failure> {
+) -> Result<(Concluded, Analysis, PastDecisions), Failure> {
     if reviews {
         let (place, base) = (job.pr.to_string(), &facts.pull.base_ref);
         review_session::announce(&job.host, &place, &facts.change, base);
@@ -98,16 +102,21 @@ async fn ask(
     let code = facts.code();
     let (excerpts, past) = tokio::join!(Excerpts::read(job, &code, &to_judge), remembering);
     let people = human_reviewers::who_decides(job, facts, &to_judge).await?;
-    let subject = subject(
+    let subject = Arc::new(subject(
         facts,
         excerpts.changed_since,
         excerpts.removed_lines,
         people,
         past.here(),
-    );
+    ));
     let analysis = analysis(job, facts, agenda, reviews, &diffs)?;
-    let (carried, candidates) = (&agenda.backlog.findings, analysis.candidates());
-    review_session::open_desks(&job.host, &facts.change, subject, carried, candidates)?;
+    let ground = Ground {
+        subject: &subject,
+        carried: &agenda.backlog.findings,
+        candidates: analysis.candidates(),
+        draft: &unfinished.draft,
+    };
+    review_session::open_desks(&job.host, &facts.change, &ground)?;
     watch(job, facts, agenda, unfinished);
     let title = format!("Review of {}", job.pr);
     let session = Talk {
@@ -116,18 +125,22 @@ async fn ask(
         to_judge: &excerpts.code,
         questions: &agenda.questions,
         conversations: &facts.conversations_to_weigh(job),
-        candidates,
+        candidates: analysis.candidates(),
         reviews,
     };
-    let talking = talk(job, facts, agenda, session, &diffs, past.here());
-    let (mut held, suspicions) = talking.await?;
+    let material = Material {
+        diffs: &diffs,
+        decided: past.here(),
+        ground: Some(ground),
+    };
+    let mut concluded = talk(job, facts, agenda, session, material).await?;
     if !reviews {
-        held.beyond.clear();
+        concluded.outcome.beyond.clear();
     }
-    if let End::Refused(why) = &held.end {
+    if let End::Refused(why) = &concluded.outcome.end {
         return Err(Failure::new(why));
     }
-    Ok((held, suspicions, analysis, past))
+    Ok((concluded, analysis, past))
 }
 
 /// The results of static analysis about the part of the change that is reviewed.
@@ -249,15 +262,25 @@ fn subject(
     }
 }
 
+/// What a session about a pull request is given beside the facts.
+#[derive(Clone, Copy)]
+pub(crate) struct Material<'a> {
+    /// Each changed file that is shown, with the path of its diff in the snapshot.
+    pub diffs: &'a [(FileDiff, String)],
+    /// The questions about code of the change that people decided in other pull requests.
+    pub decided: &'a [DecidedHere],
+    /// `None`: nothing is reviewed.
+    pub ground: Option<Ground<'a>>,
+}
+
 /// Leads a session about the pull request to its end.
 pub(crate) async fn talk(
     job: &Job<'_>,
     facts: &Facts,
     agenda: &Agenda,
     talk: Talk<'_>,
-    diffs: &[(FileDiff, String)],
-    decided: &[DecidedHere],
-) -> Result<(Held, Suspicions), Failure> {
+    material: Material<'_>,
+) -> Result<Concluded, Failure> {
     let pull = &facts.pull;
     let commits: Vec<(String, String)> = facts
         .commits
@@ -276,18 +299,20 @@ pub(crate) async fn talk(
         body: &pull.body,
         intent: &facts.intent,
         checks: &facts.checks,
-        decided,
+        decided: material.decided,
         author: author.map_or("a deleted account", |author| author.as_str()),
         base_ref: &pull.base_ref,
         head: &pull.head_sha,
         commits: &commits,
         change: &facts.change,
-        diffs,
+        diffs: material.diffs,
         since: facts.since(agenda),
         threads: &facts.threads,
         conversation: &conversation,
+        section: None,
     };
-    review_session::hold(&job.host, talk, &matter, allowances(job, facts)).await
+    let allowances = allowances(job, facts);
+    review_session::hold(&job.host, talk, &matter, allowances, material.ground).await
 }
 
 /// The limits of this run, given what the pull request has taken today.
@@ -317,26 +342,21 @@ pub(crate) fn allowances(job: &Job<'_>, facts: &Facts) -> Allowances {
 }
 
 /// Makes the record for the next run: the one that covers this head, or a new one, with what this run has cost.
-fn record(job: &Job<'_>, facts: &Facts, held: &Held, covered: Option<Record>) -> Record {
+fn record(
+    job: &Job<'_>,
+    facts: &Facts,
+    (held, collected): (&Held, &Collected),
+    covered: Option<Record>,
+) -> Record {
     let used = &held.used;
     let spent = job.spent(used.told.cost, used.tokens().number);
     let account = facts.account.plus(spent);
-    let record = covered.unwrap_or_else(|| made(job, facts, held));
+    let record = covered.unwrap_or_else(|| made(job, facts, held, collected));
     account.entered_in(record, job.today)
 }
 
-/// The reviewers that the session called to the pull request.
-fn escalations(job: &Job<'_>) -> Vec<String> {
-    let called = job
-        .host
-        .session()
-        .desk
-        .with(|desk| desk.escalations().to_vec());
-    called.unwrap_or_default()
-}
-
 /// Makes the record of this run's review.
-fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
+fn made(job: &Job<'_>, facts: &Facts, held: &Held, collected: &Collected) -> Record {
     let again = job
         .request()
         .filter(|request| request.command == Command::ReviewFull);
@@ -345,12 +365,12 @@ fn made(job: &Job<'_>, facts: &Facts, held: &Held) -> Record {
         merge_base: facts.merge_base.to_string(),
         rules: facts.rules_hash.clone(),
         passes: held.finished_passes(),
-        left_out: first(left_out(&facts.change, &held.beyond)),
-        unshown: Some(held.beyond.len()),
+        left_out: first(left_out(&facts.change, held)),
+        unshown: Some(held.beyond.len() + held.unreviewed().count()),
         ended: outcome::why_ended(held),
         unfinished_reviewers: held.end.unfinished_reviewers(),
         asked: again.map(|request| request.comment.0),
-        escalations: escalations(job),
+        escalations: collected.escalations.clone(),
         ..Record::default()
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Staged<'a> {
             open: threads.filter(|thread| thread.status.is_open()).collect(),
             answered: recheck.answered.clone(),
             reopened,
-            lost: missed.unwrap_or_else(|| collected.still_said.clone()),
+            lost: missed.unwrap_or_else(|| collected.still_said.values().copied().collect()),
         }
     }
 

@@ -48,6 +48,7 @@ impl Tasks<'_> {
         let used = self.prompter.used();
         outcome.passes.push(PassLog {
             reviewer: None,
+            section: None,
             number: 0,
             title: "Open conversations of people",
             summary: (weighed > 0).then(|| format!("{} weighed.", plural(weighed, "conversation"))),

@@ -32,6 +32,7 @@ impl<'a> Tasks<'a> {
         let used = self.used_for_checks();
         outcome.passes.push(PassLog {
             reviewer: None,
+            section: None,
             number: 0,
             title: "Check of fixes",
             summary: checked

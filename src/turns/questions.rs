@@ -91,6 +91,7 @@ fn log(outcome: &Outcome, before: &Used, tool_calls: usize) -> PassLog {
     let done = outcome.unanswered.is_empty() && outcome.end == End::Complete;
     PassLog {
         reviewer: None,
+        section: None,
         number: 0,
         title: "Questions",
         summary: done.then(|| format!("{} answered.", plural(answered, "question"))),

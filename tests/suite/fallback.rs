@@ -1,6 +1,7 @@
 //! A model that cannot be used, and the one that goes on in its place: what people see of it, and where it may not.
 
 use crate::review::{comments, layer_bypassed, lost_page, post};
+use crate::sections;
 use crate::standin::github::{GitHub, Identity, Write};
 use crate::standin::model::panel::{panel, reviewer};
 use crate::standin::model::{Answer, Request, Script};
@@ -176,6 +177,39 @@ fn an_overload_that_opencode_repeated_in_vain_ends_in_a_clean_review() {
     let ran = world.run(&workflow(&world, "standin/third").quick());
     ran.ended(0, "clean");
     assert_eq!(world.model.requests().len(), before, "{}", ran.log);
+    world.github.expect_check_run();
+    world.finish();
+}
+
+/// Those of the first sections that are at work find out for themselves, the others begin with the other model.
+#[test]
+fn every_section_of_a_large_change_goes_on_with_the_other_model() {
+    let script = Script::new().pass(1, |request| {
+        let own = (request.section() == 1 && request.part() == 1).then(|| post(lost_page(7)));
+        own.into_iter().collect()
+    });
+    let mut script = script.into_behaviour();
+    let world = World::with(&sections::changes(), move |request| {
+        if model(request.raw()) == OWN {
+            no_credit()
+        } else {
+            script(request)
+        }
+    });
+    let ran = world.run(&sections::small(workflow(&world, OTHER).quick()));
+    ran.ended(0, "findings");
+    let reviewed = sections::sections(&ran);
+    assert!(reviewed.len() > 3, "{reviewed:#?}");
+    assert!(reviewed.iter().all(|one| one["reviewed"] == true));
+    let requests = world.model.requests();
+    let own = requests.iter().filter(|one| model(one) == OWN).count();
+    assert!((1..=3).contains(&own), "{own}: as many as begin at once");
+    assert!(fallbacks(&ran).len() >= reviewed.len());
+    assert!(fallbacks(&ran).iter().all(|one| one["cause"] == "quota"));
+    let warnings = ran.annotations("warning").join("\n");
+    let told = warnings.matches("went on in its place").count();
+    assert!((1..=2).contains(&told), "each sentence once: {warnings}");
+    assert_eq!(comments(&world.github.expect_review()).len(), 1);
     world.github.expect_check_run();
     world.finish();
 }

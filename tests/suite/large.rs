@@ -1,6 +1,6 @@
-//! Pull requests that are larger than a review: what can do most harm is shown first, and what was not shown is named.
+//! Large pull requests: requests, memory, and files that nobody can show. `sections.rs` has those that no session holds.
 
-use crate::review::{finding, lost_page, post};
+use crate::review::{lost_page, post};
 use crate::standin::github::Change;
 use crate::standin::model::Script;
 use crate::standin::world::{Ran, World};
@@ -8,63 +8,11 @@ use serde_json::Value;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// About 36,000 bytes of diff each, so that some eight fit a context of 200,000 tokens.
-fn module(number: usize) -> String {
-    let line = |line: usize| format!("export const value{line} = load({number}, {line});\n");
-    (0..600).map(line).collect()
-}
-
 fn names(report: &Value) -> Vec<&str> {
     let left_out = report["left_out"].as_array().expect("a list").iter();
     left_out
         .map(|name| name.as_str().expect("a name"))
         .collect()
-}
-
-#[test]
-fn what_does_not_fit_is_named_and_the_riskiest_is_what_fits() {
-    let changes: Vec<Change> = (100..200)
-        .map(|number| match number {
-            190..200 => (format!("src/login/form{number}.ts"), module(number)),
-            100..110 => (format!("docs/page{number}.md"), module(number)),
-            _ => (format!("src/part{number}.ts"), module(number)),
-        })
-        .map(|(path, text)| Change::write(&path, text))
-        .collect();
-    let script = Script::new().pass(1, |request| {
-        let asked = request.last_user();
-        assert!(
-            asked.contains("parts, each in a prompt of its own"),
-            "{asked}"
-        );
-        let text = "The password is loaded before the account is known.";
-        vec![post(finding("src/login/form195.ts", 3, 8, text))]
-    });
-    let world = World::with(&changes, script.into_behaviour());
-    let ran = world.run(&world.opened().quick());
-    ran.ended(2, "incomplete");
-    let report = ran.report.as_ref().expect("a report");
-    let names = names(report);
-    assert!((88..96).contains(&names.len()), "{names:?}");
-    let too_large = |name: &&&str| name.ends_with("(the change is too large)");
-    assert_eq!(names.iter().filter(too_large).count(), names.len());
-    let shown = names.iter().filter(|name| name.starts_with("src/login/"));
-    assert_eq!(
-        shown.count(),
-        names.len() - 90,
-        "the riskiest were shown: {names:?}"
-    );
-    let words = names.iter().filter(|name| name.starts_with("docs/"));
-    assert_eq!(words.count(), 10, "words came last: {names:?}");
-    let first = &world.model.requests()[0].to_string();
-    assert!(first.contains("not shown to you"), "the model knows it");
-    assert!(first.contains("load(190, 2)") && !first.contains("load(101, 2)"));
-    let reasons = report["reasons"].as_array().expect("reasons");
-    assert!(reasons.len() <= 60, "{} reasons", reasons.len());
-    let review = world.github.expect_review();
-    assert_eq!(review["comments"][0]["path"], "src/login/form195.ts");
-    world.github.expect_check_run();
-    world.finish();
 }
 
 #[test]

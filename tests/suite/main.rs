@@ -53,6 +53,7 @@ mod publishing;
 mod queue;
 mod review;
 mod secrets;
+mod sections;
 mod serve_commands;
 mod service;
 mod service_github;

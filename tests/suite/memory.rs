@@ -2,12 +2,14 @@
 //! and nobody without write access teaches the reviewer to be silent.
 
 use crate::review::{comments, lost_page, post};
+use crate::sections;
 use crate::standin::github::state::{Merged, Thread};
 use crate::standin::github::{Change, Fault};
-use crate::standin::model::{Call, Script};
+use crate::standin::model::{Call, Request, Script};
 use crate::standin::shop;
 use crate::standin::world::{Ran, Workflow, World};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Part of the request for the closed pull requests, and of no other.
 const REQUEST: &str = "authorCanPushToRepository } }";
@@ -125,6 +127,37 @@ fn what_somebody_with_write_access_rejected_is_not_said_again_about_the_same_cod
     let warning =
         "Not made again at src/page.ts:8 (score 9), because people decided against it in `#1`";
     assert!(summary.contains(warning), "{summary}");
+    story.world.github.expect_check_run();
+    story.world.finish();
+}
+
+#[test]
+fn a_large_change_is_told_of_a_decision_in_the_section_of_its_file() {
+    let mut story = Story::begin();
+    story.world.github.resolve_thread(story.root, "lead");
+    story.merge(1);
+    story.next(&sections::changes());
+    let asked = story.world.model.requests().len();
+    let claims = |request: &Request| request.last_user().contains("src/page.ts:8 (somebody");
+    story.becomes(Script::new().pass(1, move |request| {
+        let claim = claims(request).then(|| post(lost_page(9)));
+        claim.into_iter().collect()
+    }));
+    let ran = story.world.run(&sections::small(story.workflow()));
+    ran.ended(0, "clean");
+    assert!(sections::sections(&ran).len() > 2);
+    let requests = story.world.model.requests().split_off(asked);
+    let requests = requests.into_iter().map(Request::new);
+    let tells = |request: &Request| {
+        let messages = request.raw()["messages"].to_string();
+        messages.contains("## Decided in other pull requests")
+    };
+    let told = requests.filter(tells).map(|request| request.section());
+    let told: BTreeSet<u32> = told.collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let memory = memory(&ran);
+    assert_eq!(memory["left"][0]["decided"], story.id().as_str());
+    assert!(ran.summary.contains("1 finding not made again"));
     story.world.github.expect_check_run();
     story.world.finish();
 }

@@ -37,7 +37,7 @@ fn examines(
     })
 }
 
-fn body_with<'a>(comments: &'a [Value], words: &str) -> &'a str {
+pub fn body_with<'a>(comments: &'a [Value], words: &str) -> &'a str {
     let mut bodies = comments.iter().filter_map(|one| one["body"].as_str());
     bodies
         .find(|body| body.contains(words))

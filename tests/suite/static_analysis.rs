@@ -1,6 +1,7 @@
 //! Results of static analysis: a step before the review wrote them, the passes confirm or refute them, and none decides by itself.
 
-use crate::review::{comments, lost_page, post};
+use crate::review::{comments, finding, lost_page, post};
+use crate::sections;
 use crate::standin::github::{Change, events};
 use crate::standin::model::panel::panel;
 use crate::standin::model::{Call, Request, Script};
@@ -178,6 +179,71 @@ fn a_confirmed_result_is_posted_with_its_rule_and_a_refuted_one_is_in_the_report
         !answers(&world).contains("No verdict on results"),
         "nothing was missing"
     );
+    world.github.expect_check_run();
+    world.finish();
+}
+
+/// A result in the first line of a module of the large change.
+fn in_module(rule: &str, number: usize) -> Value {
+    json!({
+        "ruleId": rule,
+        "message": { "text": format!("Module {number} is odd.") },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": sections::path(number) },
+            "region": { "startLine": 1 },
+        }}],
+    })
+}
+
+/// The first module is one of section 1, the second stands in another one, the third is judged by nobody.
+#[test]
+fn each_section_of_a_large_change_judges_the_results_on_its_own_lines() {
+    let results = [
+        in_module("js.unjudged", 100),
+        in_module("js.second", 105),
+        in_module("js.first", 108),
+    ];
+    let script = Script::new()
+        .pass(1, |request| {
+            let prompt = request.last_user();
+            let listed = prompt.contains("semgrep rule js.first");
+            assert_eq!(listed, request.section() == 1 && request.part() == 1);
+            let found = || post(finding(&sections::path(108), 1, 7, "The module is odd."));
+            let own = listed.then(found);
+            let other = prompt.contains("S1 semgrep rule js.second").then(|| {
+                let quote = "export const value0 = load(105, 0);";
+                refute("S1", &sections::path(105), quote)
+            });
+            own.into_iter().chain(other).collect()
+        })
+        .pass(2, |request| {
+            let confirmed = (request.section() == 1).then(|| confirm("S1", "new-1"));
+            confirmed.into_iter().collect()
+        });
+    let world = World::with(&sections::changes(), script.into_behaviour());
+    std::fs::write(world.workspace().join("semgrep.sarif"), log(&results)).unwrap();
+    let ran = world.run(&sections::small(opened(&world).quick()));
+    ran.ended(0, "findings");
+    assert!(sections::sections(&ran).len() > 2);
+    let expected = [
+        ("js.unjudged", "not_judged"),
+        ("js.second", "refuted"),
+        ("js.first", "confirmed"),
+    ];
+    assert_eq!(outcomes(&ran), of(&expected));
+    let said = comments(&world.github.expect_review());
+    assert_eq!(said.len(), 1, "{said:#?}");
+    let body = said[0]["body"].as_str().expect("a comment");
+    assert!(body.contains("rule `js.first`"), "{body}");
+    let judges = |request: &Request| {
+        let tools = request.tools();
+        tools.contains(&"submit_candidate_verdict".to_owned())
+    };
+    let requests = world.model.requests().into_iter().map(Request::new);
+    let (all, own): (Vec<Request>, Vec<Request>) =
+        requests.partition(|request| request.section() == 0);
+    assert!(!all.iter().any(judges), "the consolidation judges none");
+    assert!(own.iter().any(judges) && !own.iter().all(judges));
     world.github.expect_check_run();
     world.finish();
 }

@@ -109,6 +109,18 @@ impl Gateway {
         })))
     }
 
+    /// A gateway for another sidecar of the run, with routes and limits of its own. Both share the memory for requests.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self(Arc::new(Inner {
+            http: self.0.http.clone(),
+            limits: self.0.limits,
+            meter: Arc::new(self.0.meter.beside()),
+            routes: RwLock::default(),
+            warned: AtomicBool::new(false),
+        }))
+    }
+
     /// Opens the route `/model/<session>/…`, and `/model/<session>-fallback/…` if the session has a model to fall back to; that
     /// one lets nothing pass until the session falls back. `placeholder` is what the sidecar gets for a key, random and of this
     /// session; `tools` what the session's profile allows.

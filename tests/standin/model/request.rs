@@ -57,6 +57,19 @@ impl Request {
         part.unwrap_or(1)
     }
 
+    /// The section of a large change that the conversation is about, from its first prompt; 0 for the whole change.
+    pub fn section(&self) -> u32 {
+        let first = self.first_user();
+        let section = first.split_once("yours is section ");
+        let section = section.and_then(|(_, rest)| rest.split_once(" of "));
+        section.map_or(0, |(number, _)| number.parse().expect("a number"))
+    }
+
+    /// Whether it is the session that consolidates what all sections found.
+    pub fn is_of_all_sections(&self) -> bool {
+        self.first_user().contains(": Consolidation of all ")
+    }
+
     /// Whether the conversation is one that fixes.
     pub fn is_fix(&self) -> bool {
         self.first_user().starts_with("Fix the issues below")

@@ -33,6 +33,14 @@ const LAST: u8 = 4;
 type Step = Box<dyn FnMut(&Request) -> Vec<Call> + Send>;
 type Texts = Box<dyn FnMut(&Request) -> Vec<Value> + Send>;
 
+/// What was done in a session.
+#[derive(Default)]
+struct Session {
+    /// By the pass, how many of its steps.
+    done: BTreeMap<u8, usize>,
+    submitted: Vec<(u8, u32)>,
+}
+
 /// Per pass, steps; a pass that is not named has nothing to report.
 #[derive(Default)]
 pub struct Script {
@@ -153,10 +161,10 @@ impl Script {
     }
 
     /// For `Model::start`. Steps are used up within a session: a nudge, which begins a new turn, goes on where
-    /// the pass was. A new session begins the script anew.
+    /// the pass was. A new session begins the script anew. The sessions of the sections of a large change are at work at the same
+    /// time, each with its own script.
     pub fn into_behaviour(mut self) -> impl FnMut(&Request) -> Answer + Send + 'static {
-        let mut done: BTreeMap<u8, usize> = BTreeMap::new();
-        let mut submitted: Vec<(u8, u32)> = Vec::new();
+        let mut sessions: BTreeMap<u32, Session> = BTreeMap::new();
         let mut results: Vec<Call> = Vec::new();
         move |request| {
             let beside = match request.last_user() {
@@ -165,6 +173,7 @@ impl Script {
                 _ if request.is_fix() => Some(FIX),
                 _ => None,
             };
+            let Session { done, submitted } = sessions.entry(request.section()).or_default();
             // These sessions are beside the one of the script.
             if request.is_first() && beside.is_none() {
                 done.clear();

@@ -42,8 +42,6 @@ impl Default for Limits {
 struct Counts {
     taken: Traffic,
     silences: u64,
-    /// Bytes of requests that are in memory.
-    held: u64,
     /// The reason why nothing more is passed on: OpenCode would ask for the same again.
     closed: Option<Refusal>,
     /// The first limit that was reached.
@@ -56,6 +54,8 @@ pub(super) struct Meter {
     counts: Mutex<Counts>,
     /// Counts along for the whole run, in the meter of a session.
     run: Option<Arc<Meter>>,
+    /// Bytes of requests that are in memory, for all sidecars of a run.
+    held: Arc<Mutex<u64>>,
 }
 
 impl Meter {
@@ -64,6 +64,15 @@ impl Meter {
             limits,
             counts: Mutex::default(),
             run: None,
+            held: Arc::default(),
+        }
+    }
+
+    /// The meter of another sidecar of the run: its limits are its own, the memory is the same.
+    pub(super) fn beside(&self) -> Self {
+        Self {
+            held: Arc::clone(&self.held),
+            ..Self::new(self.limits)
         }
     }
 
@@ -138,13 +147,12 @@ impl Meter {
             return run.hold(bytes);
         }
         let most = self.limits.request_bytes.saturating_mul(MOST_HELD);
-        self.with(|counts| {
-            if counts.held.saturating_add(bytes) > most {
-                return Err(Refusal::HeldBytes(most));
-            }
-            counts.held += bytes;
-            Ok(())
-        })
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.saturating_add(bytes) > most {
+            return Err(Refusal::HeldBytes(most));
+        }
+        *held += bytes;
+        Ok(())
     }
 
     /// More bytes of an answer that has brought `so_far`, these included. Past the limit it is cut, and it was the last.
@@ -183,7 +191,7 @@ impl Meter {
     fn release(&self, bytes: u64) {
         match &self.run {
             Some(run) => run.release(bytes),
-            None => self.with(|counts| counts.held -= bytes),
+            None => *self.held.lock().unwrap_or_else(PoisonError::into_inner) -= bytes,
         }
     }
 
@@ -335,9 +343,13 @@ mod tests {
             assert_eq!(room.takes(10), Ok(()));
         }
         assert_eq!(one.room().takes(1), Err(Refusal::HeldBytes(40)));
+        // Another sidecar has limits of its own, in the same memory.
+        let beside = run.beside();
+        assert_eq!(beside.room().takes(1), Err(Refusal::HeldBytes(40)));
+        assert_eq!((beside.taken().requests, beside.request(None)), (0, Ok(())));
         drop(rooms);
         assert_eq!(one.room().takes(10), Ok(()));
-        assert_eq!(run.with(|counts| counts.held), 0);
+        assert_eq!(*run.held.lock().unwrap(), 0);
     }
 
     #[test]

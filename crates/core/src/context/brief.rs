@@ -7,6 +7,7 @@ mod discussion;
 mod examination;
 mod fix_check;
 mod part;
+mod section;
 mod task;
 
 pub use candidates::left as candidates_left;
@@ -14,6 +15,7 @@ use discussion::place;
 pub use discussion::{Excerpt, Words};
 pub use fix_check::FixToCheck;
 pub use part::Part;
+pub use section::OwnSection;
 pub use task::{Task, nudge};
 
 use super::decided;
@@ -81,6 +83,8 @@ pub struct Brief<'a> {
     pub diffs: &'a [(FileDiff, String)],
     /// The new part of the diffs, as it is shown.
     pub parts: &'a Parts,
+    /// The section that the session reviews; `None`: it reviews the whole change.
+    pub section: Option<OwnSection<'a>>,
     /// The number of files that need not be shown.
     pub excused: usize,
     /// The number of files that cannot be shown.
@@ -221,7 +225,7 @@ impl Brief<'_> {
             &[
                 ("subject", &self.subject()),
                 ("commits", &self.commits()),
-                ("files", &self.files()),
+                ("files", &self.files()?),
                 ("folder", self.folder),
                 ("copy", &self.copy()),
                 ("rules", &self.rules()),
@@ -275,13 +279,16 @@ impl Brief<'_> {
             .prose("commits", &lines.collect::<Vec<_>>().join("\n"))
     }
 
-    fn files(&self) -> String {
+    fn files(&self) -> Result<String, TemplateError> {
         let (known, new): (Vec<&FileDiff>, Vec<&FileDiff>) = self
             .diffs
             .iter()
             .map(|(diff, _)| diff)
             .partition(|diff| self.since.is_some_and(|since| since.is_known(diff)));
-        let mut listed = self.listed(new.into_iter().map(file_line));
+        let mut listed = match &self.section {
+            Some(own) => self.of_section(own, &new)?,
+            None => self.listed(new.into_iter().map(file_line)),
+        };
         if let Some(since) = self.since {
             let _ = write!(listed, "\n\n{}", self.before(since, known));
         }
@@ -301,7 +308,7 @@ impl Brief<'_> {
                 if unseen == 1 { "is" } else { "are" },
             );
         }
-        listed
+        Ok(listed)
     }
 
     /// Describes the part that was reviewed before, in a review that goes on from there.
@@ -332,8 +339,12 @@ impl Brief<'_> {
 
     /// As many as a prompt should hold; the folder has them all.
     fn listed(&self, lines: impl ExactSizeIterator<Item = String>) -> String {
-        let more = lines.len().saturating_sub(MOST_LISTED);
-        let lines: Vec<String> = lines.take(MOST_LISTED).collect();
+        self.listed_up_to(MOST_LISTED, lines)
+    }
+
+    fn listed_up_to(&self, most: usize, lines: impl ExactSizeIterator<Item = String>) -> String {
+        let more = lines.len().saturating_sub(most);
+        let lines: Vec<String> = lines.take(most).collect();
         let mut listed = self.fence.code("files", &lines.join("\n"));
         if more > 0 {
             let more = plural(more, "more file");
@@ -398,7 +409,11 @@ impl Brief<'_> {
             ),
         };
         match self.parts.texts.len() {
-            0 | 1 if self.since.is_none() && self.parts.beyond.is_empty() => {
+            0 | 1
+                if self.since.is_none()
+                    && self.parts.beyond.is_empty()
+                    && self.section.is_none() =>
+            {
                 "All diffs are above.".into()
             }
             0 | 1 => format!("{what} stand above."),

@@ -4,6 +4,7 @@
 pub mod brief;
 pub mod coverage;
 mod decided;
+pub mod division;
 pub mod failed_checks;
 pub mod ignore;
 pub mod intent;

@@ -9,7 +9,7 @@ use std::borrow::Borrow;
 /// The size of the diffs in the first prompt, in bytes; three or four are about a token.
 const FIRST: usize = 160_000;
 /// The size of each further part.
-const FURTHER: usize = 120_000;
+pub(super) const FURTHER: usize = 120_000;
 
 /// The number of bytes of diffs that a model with this context can be shown: half of it, at three bytes a token. The
 /// other half is for what it reads, says and is asked besides.
@@ -96,8 +96,24 @@ fn pieces_of(diff: &FileDiff) -> Option<Vec<String>> {
     if whole.len() <= FURTHER {
         return Some(vec![whole]);
     }
+    let cut = split(diff, FURTHER)?;
+    let count = cut.len();
+    let pieces = cut.into_iter().enumerate().map(|(at, piece)| {
+        format!(
+            "# Piece {} of {count} of this file's diff\n{}",
+            at + 1,
+            piece.numbered()
+        )
+    });
+    Some(pieces.collect())
+}
+
+/// A file's diff as diffs of some of its lines, each of at most so many bytes with its numbers; `None` where a single line is
+/// longer.
+pub(super) fn split(diff: &FileDiff, most: usize) -> Option<Vec<FileDiff>> {
     // Names, beside the lines.
-    let most = FURTHER - 2_000 - 2 * visible(&diff.path).len().min(20_000);
+    let names = 2_000 + 2 * visible(&diff.path).len().min(20_000);
+    let most = most.saturating_sub(names);
     let (mut cut, mut hunks, mut size): (Vec<Vec<Hunk>>, Vec<Hunk>, usize) = Default::default();
     for hunk in &diff.hunks {
         hunks.push(beginning(hunk));
@@ -117,17 +133,13 @@ fn pieces_of(diff: &FileDiff) -> Option<Vec<String>> {
         }
     }
     cut.push(hunks);
-    let count = cut.len();
-    let pieces = cut.into_iter().enumerate().map(|(at, hunks)| {
-        let piece = FileDiff {
-            hunks,
-            ..diff.clone()
-        };
-        format!(
-            "# Piece {} of {count} of this file's diff\n{}",
-            at + 1,
-            piece.numbered()
-        )
+    let bare = FileDiff {
+        hunks: Vec::new(),
+        ..diff.clone()
+    };
+    let pieces = cut.into_iter().map(|hunks| FileDiff {
+        hunks,
+        ..bare.clone()
     });
     Some(pieces.collect())
 }

@@ -315,7 +315,7 @@ fn surest(candidates: &[(f64, usize, usize)]) -> Option<(f64, usize, usize)> {
 
 /// The same place, for findings on the same file: the same code, or lines at most [`NEAR`] apart on the same side. A
 /// finding about the whole file is near everything in it.
-fn is_near(a: &Finding, b: &Finding) -> bool {
+pub(crate) fn is_near(a: &Finding, b: &Finding) -> bool {
     let same_code = !a.anchor_hash.is_empty() && a.anchor_hash == b.anchor_hash;
     let near = match (a.anchor, b.anchor) {
         (

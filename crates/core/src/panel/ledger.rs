@@ -57,7 +57,8 @@ pub fn conceded<'a>(reviewer: &str, conceded: impl IntoIterator<Item = &'a Threa
 }
 
 impl Figures {
-    fn add(&mut self, other: Self) {
+    /// Adds the figures of the same reviewer for another part of the change.
+    pub fn add(&mut self, other: Self) {
         self.raised += other.raised;
         self.alone += other.alone;
         self.confirmed += other.confirmed;

@@ -767,6 +767,46 @@ pub fn unfinished_reviewers<'a>(ends: impl Iterator<Item = (&'a str, String)>) -
     each.collect::<Vec<_>>().join(" ")
 }
 
+/// A changed file in the list of what was not reviewed, with the section that shows it.
+#[must_use]
+pub fn unreviewed(path: &str, section: usize, of: usize) -> String {
+    format!("{path} (section {section} of {of} was not reviewed to the end)")
+}
+
+/// The sentences about sections of a large change that were not reviewed to the end, each with the reason; without a number, about
+/// the consolidation of all. Neighbours with the same reason share a sentence.
+#[must_use]
+pub fn unfinished_sections(
+    of: usize,
+    ends: impl Iterator<Item = (Option<usize>, String)>,
+) -> String {
+    let mut groups: Vec<(Option<(usize, usize)>, String)> = Vec::new();
+    for (number, why) in ends {
+        match (number, groups.last_mut()) {
+            (Some(number), Some((Some((_, last)), same)))
+                if *same == why && *last + 1 == number =>
+            {
+                *last = number;
+            }
+            _ => groups.push((number.map(|number| (number, number)), why)),
+        }
+    }
+    let sentence = |(numbers, why): (Option<(usize, usize)>, String)| {
+        let what = match numbers {
+            None => "The consolidation of all sections was not finished.".to_owned(),
+            Some((first, last)) if first == last => {
+                format!("Section {first} of {of} was not reviewed to the end.")
+            }
+            Some((first, last)) => {
+                format!("Sections {first} to {last} of {of} were not reviewed to the end.")
+            }
+        };
+        format!("{what} {why}").trim_end().to_owned()
+    };
+    let sentences: Vec<String> = groups.into_iter().map(sentence).collect();
+    sentences.join(" ")
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -806,6 +846,22 @@ pub(crate) mod tests {
         );
         assert!(
             listed(crate::domain::passes::FIVE).starts_with("Five passes: the diff, the tests, ")
+        );
+    }
+
+    #[test]
+    fn sections_that_ended_for_one_reason_share_a_sentence() {
+        let ends = [
+            (Some(2), "It ended."),
+            (Some(4), "No money."),
+            (Some(5), "No money."),
+            (None, "No money."),
+        ];
+        let ends = ends.map(|(number, why)| (number, why.to_owned()));
+        assert_eq!(
+            unfinished_sections(5, ends.into_iter()),
+            "Section 2 of 5 was not reviewed to the end. It ended. Sections 4 to 5 of 5 were not reviewed to the end. \
+             No money. The consolidation of all sections was not finished. No money."
         );
     }
 

@@ -12,7 +12,7 @@ use crate::context::suspicion::Suspicion;
 use crate::domain::{ReviewDecision, Score, Tally, Verdict};
 use crate::publish::comment::weight;
 use crate::review::limits::Used;
-use crate::review::session_outcome::PassLog;
+use crate::review::session_outcome::{PassLog, SectionLog};
 use crate::state::record::Record;
 use crate::state::spending::Spent;
 use reviewer_text::count::dollars;
@@ -59,6 +59,9 @@ pub struct Report {
     pub sensitivity: String,
     pub sensitivity_evidence: Vec<String>,
     pub passes: Vec<PassReport>,
+    /// The sections of a change that was too large for one session, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionReport>,
     /// The reviewers of a panel; empty where one reviewed alone.
     pub reviewers: Vec<ReviewerReport>,
     /// Those of this run, said or not.
@@ -198,6 +201,9 @@ impl LeftOutReport {
 pub struct PassReport {
     /// The name of its reviewer; null where one reviewed alone.
     pub reviewer: Option<String>,
+    /// The section that it was about; only where the change was reviewed in sections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<usize>,
     /// 0 for what came before the passes.
     pub number: u8,
     pub title: String,
@@ -207,6 +213,56 @@ pub struct PassReport {
     pub tokens: u64,
     pub cost_usd: f64,
     pub seconds: u64,
+}
+
+/// A section of a large change, and what its sessions covered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SectionReport {
+    /// Counted from 1; the passes of its sessions have this number as `section`.
+    pub section: usize,
+    /// The number of its files. A file that no session holds is in several sections.
+    pub files: usize,
+    /// The number of its changed lines.
+    pub lines: usize,
+    /// True if every pass was submitted: its files count as reviewed.
+    pub reviewed: bool,
+    /// The passes that were submitted.
+    pub passes: Vec<u8>,
+    /// The reason why it was not reviewed to the end; empty where it was.
+    pub reason: String,
+    pub tokens: u64,
+    pub cost_usd: f64,
+    /// From the beginning of its sessions to their end.
+    pub seconds: u64,
+}
+
+impl SectionReport {
+    #[must_use]
+    pub fn new(log: &SectionLog, reason: String) -> Self {
+        Self {
+            section: log.number,
+            files: log.files,
+            lines: log.lines,
+            reviewed: log.is_reviewed(),
+            passes: log.passes.clone(),
+            reason,
+            tokens: log.used.tokens().number,
+            cost_usd: log.used.told.cost,
+            seconds: log.took.as_secs(),
+        }
+    }
+
+    /// The submitted passes, in words.
+    pub(crate) fn submitted(&self) -> String {
+        if self.reviewed {
+            return "all".into();
+        }
+        let passes: Vec<String> = self.passes.iter().map(u8::to_string).collect();
+        match passes.as_slice() {
+            [] => "none".into(),
+            some => format!("{} only", some.join(", ")),
+        }
+    }
 }
 
 /// The cost of the pull request, with this run.
@@ -249,6 +305,7 @@ impl From<&PassLog> for PassReport {
     fn from(log: &PassLog) -> Self {
         Self {
             reviewer: log.reviewer.clone(),
+            section: log.section,
             number: log.number,
             title: log.title.to_owned(),
             finished: log.summary.is_some(),

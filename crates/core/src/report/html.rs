@@ -119,6 +119,7 @@ impl Page<'_> {
             self.findings(),
             self.threads(),
             self.consensus(),
+            self.sections(),
             self.passes(),
             self.reviewers(),
             self.unsaid(),

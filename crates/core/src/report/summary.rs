@@ -191,6 +191,9 @@ fn open(out: &mut String, report: &Report) {
 /// Writes the facts that the verdict rests on, folded: passes, costs, what was excused, the model.
 fn how(out: &mut String, report: &Report) {
     let mut parts = vec![plural(report.files, "file")];
+    if !report.sections.is_empty() {
+        parts.push(plural(report.sections.len(), "section"));
+    }
     if !report.passes.is_empty() {
         let count = report.pass_count();
         let noun = if count == 1 { "pass" } else { "passes" };
@@ -205,6 +208,7 @@ fn how(out: &mut String, report: &Report) {
         parts.join(", ")
     );
     reviewers::markdown(out, report);
+    sections(out, report);
     passes(out, report);
     ledger(out, report);
     excused(out, report);
@@ -212,12 +216,42 @@ fn how(out: &mut String, report: &Report) {
     out.push_str("\n</details>\n\n");
 }
 
+/// Writes the coverage of each section of a large change.
+fn sections(out: &mut String, report: &Report) {
+    if report.sections.is_empty() {
+        return;
+    }
+    out.push_str("| Section | Files | Lines | Passes | Tokens | Cost | Time |\n| ---: | ---: | ---: | --- | ---: | ---: | ---: |\n");
+    for section in &report.sections {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            section.section,
+            grouped(section.files as u64),
+            grouped(section.lines as u64),
+            section.submitted(),
+            counted(report, section.tokens),
+            report.cost(section.cost_usd),
+            duration(section.seconds)
+        );
+    }
+    out.push('\n');
+}
+
+/// The number of passes that the table names of a change in sections; the report has them all.
+const PASSES_SHOWN: usize = 40;
+
 fn passes(out: &mut String, report: &Report) {
     if report.passes.is_empty() {
         return;
     }
     out.push_str("| Pass | Tool calls | Tokens | Cost | Time | Summary |\n| --- | ---: | ---: | ---: | ---: | --- |\n");
-    for pass in &report.passes {
+    let most = if report.sections.is_empty() {
+        report.passes.len()
+    } else {
+        PASSES_SHOWN
+    };
+    for pass in report.passes.iter().take(most) {
         let summary = if pass.finished {
             cell(&pass.summary)
         } else {
@@ -225,7 +259,9 @@ fn passes(out: &mut String, report: &Report) {
         };
         let _ = writeln!(
             out,
-            "| {}{} · {} | {} | {} | {} | {} | {summary} |",
+            "| {}{}{} · {} | {} | {} | {} | {} | {summary} |",
+            pass.section
+                .map_or_else(String::new, |number| format!("section {number}, ")),
             pass.reviewer
                 .as_deref()
                 .map_or_else(String::new, |name| format!("{name}, ")),
@@ -238,6 +274,11 @@ fn passes(out: &mut String, report: &Report) {
         );
     }
     out.push('\n');
+    let more = report.passes.len().saturating_sub(most);
+    if more > 0 {
+        let more = plural(more, "more turn");
+        let _ = writeln!(out, "And {more}, listed in the report.\n");
+    }
 }
 
 /// The number of runs that the table names; the report has them all.
@@ -430,7 +471,7 @@ pub(super) fn cell(text: &str) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::report::document::{
-        LedgerReport, LeftOutReport, PassReport, RunReport, SuspicionReport,
+        LedgerReport, LeftOutReport, PassReport, RunReport, SectionReport, SuspicionReport,
     };
 
     pub fn finding(score: u8, fate: &'static str, reason: Option<&str>) -> FindingReport {
@@ -462,6 +503,7 @@ pub(super) mod tests {
     pub(crate) fn sample() -> Report {
         let pass = |number, finished| PassReport {
             reviewer: None,
+            section: None,
             number,
             title: "Atomic diff review".into(),
             finished,
@@ -508,6 +550,7 @@ pub(super) mod tests {
             sensitivity: "high".into(),
             sensitivity_evidence: vec!["\"payments\" in README.md".into()],
             passes: vec![pass(1, true), pass(2, false)],
+            sections: vec![],
             findings: vec![
                 finding(7, "published", None),
                 finding(9, "published", None),
@@ -564,6 +607,37 @@ pub(super) mod tests {
             files: 3,
             cost_known: true,
         }
+    }
+
+    #[test]
+    fn the_sections_of_a_large_change_are_a_table_and_their_passes_are_cut() {
+        let mut report = sample();
+        let section = |number: usize, passes: &[u8]| SectionReport {
+            section: number,
+            files: 1_200,
+            lines: 34_000,
+            reviewed: passes.len() == 4,
+            passes: passes.to_vec(),
+            reason: String::new(),
+            tokens: 7,
+            cost_usd: 0.5,
+            seconds: 61,
+        };
+        report.sections = vec![
+            section(1, &[1, 2, 3, 4]),
+            section(2, &[1, 2]),
+            section(3, &[]),
+        ];
+        let page = markdown(&report, Page::Step);
+        assert!(page.contains(", 3 sections, "), "{page}");
+        for row in [
+            "| 1 | 1,200 | 34,000 | all | 7 | $0.50 | ",
+            "| 2 | 1,200 | 34,000 | 1, 2 only | ",
+            "| 3 | 1,200 | 34,000 | none | ",
+        ] {
+            assert!(page.contains(row), "{row}: {page}");
+        }
+        assert!(!page.contains("listed in the report"));
     }
 
     #[test]

@@ -24,8 +24,8 @@ pub struct Conclusion {
     pub figures: Vec<Figures>,
     /// The replies that reopen a thread, whoever found that the problem is back; one for each thread.
     pub reopened: Vec<StagedReply>,
-    /// The scores of findings that are open, and that only the text of an earlier review says.
-    pub still_said: Vec<Score>,
+    /// Findings that are open, and that only the text of an earlier review says, with their scores.
+    pub still_said: BTreeMap<FindingId, Score>,
 }
 
 /// Everything that one reviewer has said, as far as the others are concerned with it.
@@ -189,10 +189,9 @@ fn reopened(testimonies: &[Testimony]) -> Vec<StagedReply> {
     reopened
 }
 
-fn still_said(testimonies: &[Testimony]) -> Vec<Score> {
+fn still_said(testimonies: &[Testimony]) -> BTreeMap<FindingId, Score> {
     let by_id = testimonies.iter().flat_map(|said| &said.still_said);
-    let by_id: BTreeMap<&FindingId, &Score> = by_id.collect();
-    by_id.into_values().copied().collect()
+    by_id.map(|(id, score)| (id.clone(), *score)).collect()
 }
 
 fn number_of(index: usize) -> u32 {

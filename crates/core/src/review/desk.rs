@@ -9,6 +9,7 @@ mod dispute;
 mod escalation;
 mod examination;
 mod fix_evidence;
+mod joint;
 mod repetition;
 mod shared;
 
@@ -224,6 +225,8 @@ pub struct Desk {
     docketed: Docketed,
     /// True if the last pass was refused for want of texts or verdicts.
     missing_refused: bool,
+    /// True if it holds the findings of all sections of a large change.
+    joint: bool,
 }
 
 type Answer = Result<String, String>;
@@ -255,6 +258,7 @@ impl Desk {
             texts: HashMap::new(),
             docketed: Docketed::default(),
             missing_refused: false,
+            joint: false,
         }
     }
 
@@ -445,7 +449,7 @@ impl Desk {
         claims_blocking: bool,
         texts: &[AuthorText],
     ) -> Answer {
-        if self.ends_consolidation(number) {
+        if self.ends_consolidation(number) && !self.joint {
             self.ask_once_for_missing(texts)?;
         }
         let holds_blocking = self
@@ -550,4 +554,4 @@ fn check_texts(draft: &Draft) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::review) mod tests;

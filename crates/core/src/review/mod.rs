@@ -9,6 +9,7 @@ pub mod ledger;
 pub mod limits;
 pub mod nudges;
 pub mod policy;
+pub mod sections;
 pub mod session_outcome;
 pub mod sidecar_events;
 pub mod usage;

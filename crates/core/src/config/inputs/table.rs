@@ -44,7 +44,7 @@ pub const INPUTS: &[Input] = &[
         missing: None,
         secret: false,
         in_file: None,
-        help: "How many tokens the model takes at once, for a model that no catalogue knows; 200000 unless set. A larger context shows more of a large change.",
+        help: "How many tokens the model takes at once, for a model that no catalogue knows; 200000 unless set. With a larger context, a large change needs fewer sessions.",
         read: |to, text| put(&mut to.config.model.context, values::context(text)),
     },
     Input {

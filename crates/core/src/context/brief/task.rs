@@ -27,12 +27,17 @@ pub enum Task<'a> {
     Pass(&'a Pass, usize),
     /// The last pass of a reviewer among several, with the findings of others.
     Examination(&'a Pass, &'a Docket),
+    /// The consolidation of what so many sections found, in a session of its own.
+    Sections(&'a Pass, usize),
 }
 
 impl Task<'_> {
     /// True if it has a session of its own, which knows nothing of the review.
     fn is_apart(self) -> bool {
-        matches!(self, Task::Fixes(_) | Task::Conversations(_))
+        matches!(
+            self,
+            Task::Fixes(_) | Task::Conversations(_) | Task::Sections(..)
+        )
     }
 }
 
@@ -40,7 +45,7 @@ impl Task<'_> {
 /// the session's tools.
 pub fn nudge(task: Task<'_>, reproach: &str, prefix: &str) -> Result<String, TemplateError> {
     match task {
-        Task::Pass(pass, _) | Task::Examination(pass, _) => {
+        Task::Pass(pass, _) | Task::Examination(pass, _) | Task::Sections(pass, _) => {
             let [number, total] = numbers(pass);
             let values = [
                 ("reproach", reproach),
@@ -72,6 +77,7 @@ impl Brief<'_> {
             Task::Threads(excerpts) => self.turn_zero(excerpts)?,
             Task::Fixes(fixes) => return self.fix_check(fixes),
             Task::Conversations(open) => return self.conversations(open),
+            Task::Sections(pass, of) => return self.sections(pass, of, entries),
             Task::Question(question) => self.question(question)?,
             Task::Pass(pass, part) => self.pass(pass, part, entries)?,
             Task::Examination(pass, docket) => {

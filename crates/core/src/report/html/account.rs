@@ -2,7 +2,7 @@
 
 use super::{Page, Part};
 use crate::report::consensus::ConsensusReport;
-use crate::report::document::PassReport;
+use crate::report::document::{PassReport, SectionReport};
 use crate::report::reviewers::{RaisedReport, ReviewerReport};
 use maud::{Markup, html};
 use reviewer_text::count::{duration, grouped, plural};
@@ -29,10 +29,49 @@ impl Page<'_> {
         })
     }
 
+    /// The coverage of each section of a large change.
+    pub(super) fn sections(&self) -> Option<Part> {
+        let sections = &self.report.sections;
+        let content = html! {
+            div class="scroll" tabindex="0" {
+                table {
+                    thead { tr {
+                        th scope="col" { "Section" } th scope="col" class="figure" { "Files" }
+                        th scope="col" class="figure" { "Lines" } th scope="col" { "Passes" }
+                        th scope="col" class="figure" { "Tokens" } th scope="col" class="figure" { "Cost" }
+                        th scope="col" class="figure" { "Time" } th scope="col" { "Not reviewed to the end because" }
+                    } }
+                    tbody { @for section in sections { (self.section(section)) } }
+                }
+            }
+        };
+        (!sections.is_empty()).then(|| Part {
+            id: "sections",
+            title: plural(sections.len(), "section"),
+            content,
+        })
+    }
+
+    fn section(&self, section: &SectionReport) -> Markup {
+        html! {
+            tr {
+                th scope="row" { (section.section) }
+                td class="figure" { (grouped(section.files as u64)) }
+                td class="figure" { (grouped(section.lines as u64)) }
+                td { @if section.reviewed { "all" } @else { strong { (section.submitted()) } } }
+                td class="figure" { (self.counted(section.tokens)) }
+                td class="figure" { (self.report.cost(section.cost_usd)) }
+                td class="figure" { (duration(section.seconds)) }
+                td { (self.sentence(&section.reason)) }
+            }
+        }
+    }
+
     fn pass(&self, pass: &PassReport) -> Markup {
         html! {
             tr {
                 th scope="row" {
+                    @if let Some(section) = pass.section { "section " (section) ", " }
                     @if let Some(reviewer) = &pass.reviewer { (self.plain(reviewer)) ", " }
                     (pass.number) " · " (pass.title)
                 }

@@ -154,6 +154,7 @@ fn report_of(words: &str) -> Report {
     let texts = || vec![words.to_owned()];
     let pass = |finished| PassReport {
         reviewer: Some(words.into()),
+        section: None,
         number: 1,
         title: "Atomic diff review".into(),
         finished,
@@ -186,6 +187,7 @@ fn report_of(words: &str) -> Report {
         },
         sensitivity_evidence: texts(),
         passes: vec![pass(true), pass(false)],
+        sections: vec![],
         reviewers: vec![reviewer_of(words)],
         findings: [
             "published",

@@ -308,5 +308,6 @@ fn what_only_an_earlier_review_says_counts_once_however_many_found_it_again() {
         ..Testimony::default()
     };
     let concluded = conclude(&seats(2), &[again(), again()]);
-    assert_eq!(concluded.still_said, [Score::new(9).unwrap()]);
+    let still_said: Vec<Score> = concluded.still_said.into_values().collect();
+    assert_eq!(still_said, [Score::new(9).unwrap()]);
 }

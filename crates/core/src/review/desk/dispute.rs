@@ -126,6 +126,7 @@ impl Desk {
     }
 
     fn withdraw(&mut self, thread: ThreadId, reason: &str) -> Answer {
+        self.check_joint(thread)?;
         let entry = self.live(thread)?;
         entry.fate = Fate::Withdrawn(reason.to_owned());
         Ok(format!("{thread} is withdrawn."))

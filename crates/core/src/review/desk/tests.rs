@@ -84,11 +84,11 @@ fn desk_with(threads: Vec<Thread>) -> Desk {
     desk
 }
 
-pub(super) fn desk() -> Desk {
+pub(in crate::review) fn desk() -> Desk {
     desk_with(vec![])
 }
 
-pub(super) fn draft(finding: &str, n: u64) -> Draft {
+pub(in crate::review) fn draft(finding: &str, n: u64) -> Draft {
     Draft {
         file: "src/a.rs".into(),
         line: Some(11),
