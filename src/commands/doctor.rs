@@ -392,7 +392,7 @@ async fn models(job: &Job<'_>, session: &Session, sidecar: &Arc<Supervisor>) -> 
     ]
 }
 
-/// What became of the question to a model.
+/// The outcome of the question to a model.
 enum Asked {
     /// With its name and what it took.
     Answered(String),

@@ -30,7 +30,7 @@ pub(crate) struct Workspace {
     pub from: PathBuf,
 }
 
-/// What the files say about the change under review. Empty where the input names none.
+/// The results in the files about the change under review. Empty where the input names none.
 #[derive(Debug, Default)]
 pub(crate) struct Analysis {
     files: Vec<(String, Result<ToolResults, Unread>)>,

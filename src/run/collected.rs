@@ -27,7 +27,7 @@ pub(crate) struct Collected {
     pub weighed: Vec<Weighed>,
     /// The reviewers that were called to the pull request.
     pub escalations: Vec<String>,
-    /// What became of each result of static analysis.
+    /// The outcome of each result of static analysis.
     pub candidates: Vec<CandidateOutcome>,
     /// Findings that repeat what people decided in other pull requests.
     pub repeated: Vec<Repeated>,

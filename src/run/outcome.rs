@@ -52,7 +52,7 @@ pub(crate) struct Published<'a> {
     pub reviewers: Vec<ReviewerReport>,
     /// A sentence for each question without an answer.
     pub unanswered: Vec<String>,
-    /// What became of the results of static analysis, where the run judged any.
+    /// The outcomes of the results of static analysis, where the run judged any.
     pub static_analysis: Option<StaticAnalysisReport>,
     /// The decisions of people in other pull requests, and what became of findings that repeat them.
     pub memory: DecisionNotes,

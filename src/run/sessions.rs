@@ -262,7 +262,7 @@ fn subject(
     }
 }
 
-/// What a session about a pull request is given beside the facts.
+/// The material that a session about a pull request is given beside the facts.
 #[derive(Clone, Copy)]
 pub(crate) struct Material<'a> {
     /// Each changed file that is shown, with the path of its diff in the snapshot.

@@ -233,7 +233,7 @@ impl Claims {
         }
     }
 
-    /// What the sessions of these pull requests have cost so far; none of one without a session that has ended.
+    /// The cost so far of the sessions of these pull requests; none of one without a session that has ended.
     pub(crate) async fn spent(
         &self,
         keys: &[PullKey],

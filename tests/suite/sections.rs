@@ -177,20 +177,15 @@ fn six_hundred_files_are_reviewed_whole_in_few_more_requests_than_there_are_page
         Change::write(&format!("src/module{}/file{number}.ts", number % 50), text)
     };
     let changes: Vec<Change> = (1..=600).map(file).collect();
-    let script = Script::new().pass(1, |request| {
-        let own = (request.section() == 1).then(|| post(lost_page(7)));
-        own.into_iter().collect()
-    });
-    let world = World::with(&changes, script.into_behaviour());
+    let world = World::with(&changes, Script::new().into_behaviour());
     let ran = world.run(&world.opened().quick());
-    ran.ended(0, "findings");
+    ran.ended(0, "clean");
     assert!(left_out(&ran).is_empty(), "{:?}", left_out(&ran));
     let lines: u64 = sections(&ran)
         .iter()
         .filter_map(|one| one["lines"].as_u64())
         .sum();
     assert!(lines >= 20_400, "{lines}");
-    assert_eq!(comments(&world.github.expect_review()).len(), 1);
     let asked = world.github.requests();
     let asked = asked
         .iter()
@@ -199,7 +194,7 @@ fn six_hundred_files_are_reviewed_whole_in_few_more_requests_than_there_are_page
     // Of the files.
     let pages = 7;
     assert!(
-        asked.len() <= pages + 21,
+        asked.len() <= pages + 20,
         "{} requests for {pages} pages: {asked:?}",
         asked.len()
     );

@@ -92,7 +92,7 @@ impl SessionAccount {
     }
 }
 
-/// What the sessions of a pull request have cost so far.
+/// The cost so far of the sessions of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Sum {
@@ -253,7 +253,7 @@ async fn ended(store: &Store, key: PullKey) -> Result<Vec<SessionAccount>, Engin
         .collect()
 }
 
-/// What the sessions of these pull requests have cost so far.
+/// The cost so far of the sessions of these pull requests.
 pub(super) async fn spent(
     store: &Store,
     keys: &[PullKey],

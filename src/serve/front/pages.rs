@@ -1,4 +1,4 @@
-//! What pages of the dashboard show, out of the store: a few questions for a page, however many pull requests it has.
+//! The content of the dashboard's pages, out of the store: a few questions for a page, however many pull requests it has.
 
 use super::Front;
 use crate::serve::backend::{PullParts, Rows};

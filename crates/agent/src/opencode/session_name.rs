@@ -25,7 +25,7 @@ impl fmt::Display for SessionName {
 }
 
 impl SessionName {
-    /// What it begins with, for sentences.
+    /// Its first words, for sentences.
     #[must_use]
     pub fn stage(self) -> &'static str {
         match self {

@@ -268,7 +268,7 @@ impl RawInputs {
     }
 }
 
-/// What is wrong with a name that the table does not have.
+/// The sentence about a name that the table does not have.
 fn not_known(name: &str) -> String {
     if let Some((_, new, value)) = RENAMED.iter().find(|(old, _, _)| *old == name) {
         return format!("is part of {new} now; give {new}, for example {value}.");

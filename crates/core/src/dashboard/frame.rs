@@ -112,7 +112,7 @@ pub struct Notice<'a> {
     pub viewer: Option<&'a Viewer>,
     pub title: &'a str,
     pub sentence: &'a str,
-    /// Where to go on: an address of the dashboard, and its name.
+    /// The next step: an address of the dashboard, and its name.
     pub onward: (&'a str, &'a str),
 }
 

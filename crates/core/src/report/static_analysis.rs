@@ -88,7 +88,7 @@ impl StaticAnalysisReport {
         }
     }
 
-    /// What was read and what became of it, in one line.
+    /// The number of results and their outcomes, in one line.
     #[must_use]
     pub(super) fn line(&self) -> String {
         let count = |outcome: &str| {

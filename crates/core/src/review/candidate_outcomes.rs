@@ -1,4 +1,4 @@
-//! What becomes of the results of static analysis, from the verdicts of all reviewers and the findings that stand at the end. One
+//! The outcomes of the results of static analysis, from the verdicts of all reviewers and the findings that stand at the end. One
 //! reviewer who confirms is enough; a result is refuted only if nobody's confirmation stands. Pure.
 
 use super::desk::{CandidateVerdict, Entry, Fate, SharedDesk};

@@ -67,7 +67,7 @@ impl Cause {
         }
     }
 
-    /// What is wrong with the model, after its name.
+    /// The words about the cause, after the model's name.
     #[must_use]
     pub(crate) fn told(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ pub struct Fallback {
     pub cause: Cause,
     /// The failure as a sentence for a person.
     pub why: String,
-    /// What the session had used until then.
+    /// The use of the session until then.
     pub before: Used,
     /// The account of the session.
     pub usage: Arc<SessionUsage>,

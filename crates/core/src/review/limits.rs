@@ -112,7 +112,7 @@ impl Traffic {
         }
     }
 
-    /// What is more than before.
+    /// The use since then.
     #[must_use]
     pub fn minus(self, before: Self) -> Self {
         Self {

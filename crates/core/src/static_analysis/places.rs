@@ -9,7 +9,7 @@ const ROOT: &str = "/the-root-of-the-reviewed-repository/";
 /// The number of bases that may lean on each other.
 const DEEPEST: usize = 5;
 
-/// Where the addresses of a run lead.
+/// The bases of the addresses of a run.
 pub(super) struct Places<'a> {
     pub bases: Option<&'a CappedMap<ArtifactLocation, 10>>,
     pub artifacts: &'a [Artifact],

@@ -18,7 +18,7 @@ const FEW: usize = 10;
 
 type Text = Option<Box<str>>;
 
-/// What tells a SARIF file from any other one.
+/// The parts by which a SARIF file is recognised.
 #[derive(Deserialize)]
 pub(super) struct Head {
     pub version: Option<Scalar>,
