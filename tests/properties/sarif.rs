@@ -87,7 +87,7 @@ pub fn hold(bytes: &[u8]) {
         }
     };
     results.iter().for_each(judge);
-    let hunk = "@@ -10,2 +10,3 @@\n let a = 1;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
+    let hunk = "@@ -10,2 +10,4 @@\n let a = 1;\n+let b = 2;\n+let c = 3;\n let d = 4;\n";
     let diff = FileDiff {
         path: "src/a.rs".into(),
         hunks: FileDiff::parse_hunks(hunk).expect("a hunk"),

@@ -2,7 +2,6 @@
 //! writes that must happen once.
 
 use super::client::GitHub;
-use super::drafts::is_own_draft;
 use super::error::{ApiError, may};
 use super::exchange::Call;
 use super::wire;
@@ -51,6 +50,12 @@ pub struct Review {
     /// `None` while it is pending.
     pub submitted_at: Option<String>,
     pub html_url: String,
+}
+
+impl Review {
+    pub(super) fn is_submitted(&self) -> bool {
+        self.state != "PENDING"
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,20 +134,11 @@ impl GitHub {
         Ok(comments.into_iter().map(domain_review_comment).collect())
     }
 
-    /// Every review that was submitted, oldest first.
+    /// Every review that was submitted, oldest first. Nobody but this account sees a draft, and it says nothing yet.
     pub async fn reviews(&self, key: &PrKey) -> Result<Vec<Review>, ApiError> {
-        let (reviews, _) = self.reviews_and_draft(key).await?;
-        Ok(reviews)
-    }
-
-    /// The same; and true if a draft of the reviewer's is there, which a run that was ended has left behind, or another one is about
-    /// to submit.
-    pub async fn reviews_and_draft(&self, key: &PrKey) -> Result<(Vec<Review>, bool), ApiError> {
         let mut reviews = self.listed_reviews(key).await?;
-        let has_draft = reviews.iter().any(is_own_draft);
-        // Nobody but this account sees a draft, and it says nothing yet.
-        reviews.retain(|review| review.state != "PENDING");
-        Ok((reviews, has_draft))
+        reviews.retain(Review::is_submitted);
+        Ok(reviews)
     }
 
     pub(super) async fn listed_reviews(&self, key: &PrKey) -> Result<Vec<Review>, ApiError> {

@@ -41,6 +41,15 @@ struct Draft {
 }
 
 impl GitHub {
+    /// Every review that was submitted, oldest first; and true if a draft of the reviewer's is there, which a run that was ended has
+    /// left behind, or another one is about to submit.
+    pub async fn reviews_and_draft(&self, key: &PrKey) -> Result<(Vec<Review>, bool), ApiError> {
+        let mut reviews = self.listed_reviews(key).await?;
+        let has_draft = reviews.iter().any(is_own_draft);
+        reviews.retain(Review::is_submitted);
+        Ok((reviews, has_draft))
+    }
+
     /// Posts a review with comments on files, of which people are told once: a draft takes the comments one by one and is submitted
     /// with the review's text and event.
     pub async fn create_review_on_files(
@@ -232,8 +241,8 @@ impl GitHub {
     }
 }
 
-pub(super) fn is_own_draft(review: &Review) -> bool {
-    review.state == "PENDING" && mark(&review.body) == mark(&Voice::draft())
+fn is_own_draft(review: &Review) -> bool {
+    !review.is_submitted() && mark(&review.body) == mark(&Voice::draft())
 }
 
 fn is_second_draft(error: &ApiError) -> bool {
