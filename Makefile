@@ -181,8 +181,8 @@ tests/pictures/node_modules/.package-lock.json: tests/pictures/package.json test
 # of the documents come from the same life: make browser-test PICTURES=docs/images.
 browser-test: $(installed) tests/browser/node_modules/.package-lock.json
 	cargo build --quiet --bins --example demo --example sidecar
-	OPENCODE_REVIEWER_BIN="$${CARGO_TARGET_DIR:-target}/debug/opencode-reviewer" \
-	    node tests/browser/dashboard.mjs "$${CARGO_TARGET_DIR:-target}/debug/examples/demo" $(PICTURES)
+	target=$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug && OPENCODE_REVIEWER_BIN="$$target/opencode-reviewer" \
+	    node tests/browser/dashboard.mjs "$$target/examples/demo" $(PICTURES)
 
 tests/browser/node_modules/.package-lock.json: tests/browser/package.json tests/browser/package-lock.json
 	npm ci --prefix tests/browser --ignore-scripts --no-audit --no-fund
