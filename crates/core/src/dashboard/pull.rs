@@ -143,7 +143,7 @@ fn states(state: &str, path: &[&str]) -> Markup {
     let onward = onward(state);
     html! {
         figure tabindex="0" aria-label="State diagram" { (diagram(path)) }
-        @if onward.is_empty() { p { "Nothing follows on " (label(state).to_lowercase()) "." } }
+        @if onward.is_empty() { p { "No state follows this one." } }
         @else {
             details id="onward" {
                 summary { "What moves it on" }
