@@ -259,7 +259,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
 fn nothing_required(host: &Host<'_>, change: &Change) -> Report {
     let excused = change.excused().map(|(_, excuse)| excuse);
     let unreadable: Vec<String> = change.unreadable().collect();
-    let why = comment::nothing_to_show(excused, &unreadable);
+    let why = comment::check::nothing_to_show(excused, &unreadable);
     let [merge_base, head] = &change.commits;
     let mut report = nothing(host, [merge_base, head], why);
     if !unreadable.is_empty() {

@@ -221,7 +221,8 @@ impl Facts {
         let limited = usd.is_some() || tokens.is_some();
         // Without keys no record is ever read, which is told by itself.
         if limited && job.keys.can_sign() {
-            self.warnings.push(comment::half_counts_as_spent().into());
+            self.warnings
+                .push(comment::lacking::half_counts_as_spent().into());
         }
     }
 }

@@ -29,7 +29,9 @@ impl Outbox<'_> {
                     parts.extend([second, first]);
                 }
                 (Err(error), _) => {
-                    places.warnings.push(comment::anchors_unknown(&error));
+                    places
+                        .warnings
+                        .push(comment::unposted::anchors_unknown(&error));
                     places.nowhere.extend(part.iter().map(|one| (*one).clone()));
                 }
             }

@@ -128,12 +128,15 @@ impl Outcome {
         report.left_out.clone_from(&record.left_out);
         report.reasons.push(match &outcome.headline {
             Some(headline) => format!("{headline}."),
-            None => comment::reviewed_before().into(),
+            None => comment::coverage::reviewed_before().into(),
         });
         report.reasons.extend(record.ended.clone());
-        report
-            .reasons
-            .extend(record.left_out.iter().map(|file| comment::not_shown(file)));
+        report.reasons.extend(
+            record
+                .left_out
+                .iter()
+                .map(|file| comment::coverage::not_shown(file)),
+        );
         outcome
     }
 
@@ -171,13 +174,17 @@ impl Outcome {
         }
         let since = facts.since(agenda);
         report.reviewed_since = since.map(|since| since.head.to_string());
-        report.notes.extend(since.map(comment::only_what_is_new));
+        report
+            .notes
+            .extend(since.map(comment::coverage::only_what_is_new));
         let dropped = agenda.backlog.dropped.iter();
         report
             .notes
-            .extend(dropped.map(|(finding, why)| comment::dropped(finding, why)));
+            .extend(dropped.map(|(finding, why)| comment::unposted::dropped(finding, why)));
         report.warnings.extend_from_slice(&sent.warnings);
-        let left_open = sent.left_open.then(comment::conversations_stay_open);
+        let left_open = sent
+            .left_open
+            .then(comment::lacking::conversations_stay_open);
         report.notes.extend(left_open);
         report.review_url.clone_from(&sent.review_url);
         report.suspicions = published.suspicions;
@@ -187,7 +194,8 @@ impl Outcome {
         report.reviewers = published.reviewers;
         report.static_analysis = published.static_analysis;
         outcome.leave_unanswered(published.unanswered);
-        let later = (agenda.judge_later > 0).then(|| comment::left_for_later(agenda.judge_later));
+        let later =
+            (agenda.judge_later > 0).then(|| comment::coverage::left_for_later(agenda.judge_later));
         outcome.report.notes.extend(later);
         outcome
     }
@@ -229,7 +237,7 @@ impl Outcome {
 
     /// The check's title. What blocks is said first, whatever else there is to say.
     pub(crate) fn title(&self) -> String {
-        let words = comment::check_title(self.verdict, &self.tally);
+        let words = comment::check::title(self.verdict, &self.tally);
         match (&self.headline, self.verdict) {
             (Some(headline), Verdict::Clean) => headline.clone(),
             (Some(headline), Verdict::Findings) => format!("{headline}; {words}"),
@@ -256,10 +264,10 @@ pub(crate) fn code(change: &Change, entries: &[Entry]) -> Code {
 /// Returns what a check says besides its verdict: who accepted the head, or that nothing of it had to be shown.
 fn headline(facts: &Facts, record: &Record) -> Option<String> {
     if let Some(accepted) = &record.accepted {
-        return Some(comment::accepted(&accepted.by, &record.undone()));
+        return Some(comment::check::accepted(&accepted.by, &record.undone()));
     }
     let nothing_required = facts.change.required().next().is_none() && record.left_out.is_empty();
-    nothing_required.then(|| comment::nothing_to_review(facts.excuses()))
+    nothing_required.then(|| comment::check::nothing_to_review(facts.excuses()))
 }
 
 /// Changed files that the model had to see and did not: those that nobody can show, those with a line that no prompt holds, and
@@ -268,7 +276,7 @@ pub(crate) fn left_out(change: &Change, held: &Held) -> Vec<String> {
     let of = held.sections.len();
     let unreviewed = held.unreviewed();
     let unreviewed =
-        unreviewed.map(|(path, section)| comment::unreviewed(&visible(path), section, of));
+        unreviewed.map(|(path, section)| comment::passes::unreviewed(&visible(path), section, of));
     unshown(change, &held.beyond).chain(unreviewed).collect()
 }
 
@@ -379,12 +387,12 @@ fn why(end: &End) -> Option<String> {
         End::Complete | End::Refused(_) => None,
         End::Panel(ends) => {
             let ends = ends.iter().map(|(name, end)| (name.as_str(), reason(end)));
-            Some(comment::unfinished_reviewers(ends))
+            Some(comment::passes::unfinished_reviewers(ends))
         }
         End::Sections(ends) => {
             let of = ends.first().map_or(0, |one| one.of);
             let ends = ends.iter().map(|one| (one.number, reason(&one.end)));
-            Some(comment::unfinished_sections(of, ends))
+            Some(comment::passes::unfinished_sections(of, ends))
         }
         End::NotAsked(why) => Some(format!("Nothing was asked of the model: {why}.")),
         End::NotJudged(why) => Some(format!("The open threads were not judged: {why}")),
@@ -428,7 +436,7 @@ pub(crate) fn add_session(report: &mut Report, held: &Held) {
 /// Returns what keeps a review from being whole.
 pub(crate) fn why_incomplete(held: &Held, left_out: &[String]) -> Vec<String> {
     let left_out = left_out.iter();
-    let left_out = left_out.map(|file| comment::not_shown(file));
+    let left_out = left_out.map(|file| comment::coverage::not_shown(file));
     why_ended(held).into_iter().chain(left_out).collect()
 }
 
@@ -445,7 +453,7 @@ pub(crate) fn report(
     warnings.extend_from_slice(&agenda.warnings);
     if !job.keys.can_sign() {
         let has_gate = job.host.config.policy.blocking.is_some();
-        warnings.push(comment::unsigned(has_gate).into());
+        warnings.push(comment::lacking::unsigned(has_gate).into());
     }
     let commits = [&facts.merge_base, &facts.pull.head_sha];
     Report {
