@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::Side;
 use crate::report::code::tests::{at, excerpt};
-use crate::report::summary::tests::{finding, sample};
+use crate::report::fixture::{finding, sample};
 
 fn plain(lines: &[Line]) -> String {
     let line = |line: &Line| {
