@@ -5,6 +5,7 @@ use super::Page;
 use super::words::{cell, inline, name};
 use crate::report::document::Report;
 use crate::report::findings::FindingReport;
+use crate::report::terminal::is_unsaid;
 use reviewer_text::count::{grouped, plural};
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ pub(super) fn unsaid(out: &mut String, report: &Report, page: Page) {
     let unsaid: Vec<&FindingReport> = report
         .findings
         .iter()
-        .filter(|finding| matches!(finding.fate, "suppressed" | "withdrawn" | "combined"))
+        .filter(|one| is_unsaid(one))
         .collect();
     if unsaid.is_empty() {
         return;
