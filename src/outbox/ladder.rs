@@ -80,11 +80,7 @@ fn next_lines(refused: &Finding, diff: Option<&FileDiff>) -> Vec<Anchor> {
 
 /// The finding at another place, saying which is meant.
 fn moved(finding: &Finding, anchor: Anchor) -> Finding {
-    let line = |anchor: Anchor| match anchor {
-        Anchor::Line { line, .. } => Some(line),
-        Anchor::File => None,
-    };
-    let stays = line(anchor) == line(finding.anchor);
+    let stays = anchor.line() == finding.line();
     let note = if stays {
         String::new()
     } else {
