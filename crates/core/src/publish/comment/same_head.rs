@@ -59,7 +59,7 @@ pub fn another_check(apps: &[String]) -> String {
     )
 }
 
-/// The page of such a check.
+/// The page of a check that was computed anew from the record of a review.
 #[must_use]
 pub fn computed_anew(number: u64, record: &Record, cause: u64) -> String {
     format!(

@@ -35,7 +35,7 @@ pub(super) fn name(name: &str) -> String {
 /// The longest text in a table; the report has it all.
 const LONGEST_CELL: usize = 500;
 
-/// The same in a cell of a table.
+/// Text of others in a cell of a table.
 pub(in crate::report) fn cell(text: &str) -> String {
     sentence::cell(text, LONGEST_CELL)
 }
