@@ -1,4 +1,4 @@
-//! What a review did not look at, and why it ended early.
+//! The unfinished parts of a review: files that it did not look at, and the reasons why it ended early.
 
 use crate::gather::change::Change;
 use reviewer_core::domain::{PASSES, PassNumber};

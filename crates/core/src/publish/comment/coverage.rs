@@ -1,4 +1,4 @@
-//! How much of a change, and of its threads, a run has looked at.
+//! The part of a change, and of its threads, that a run has looked at.
 
 use crate::context::since::Since;
 use reviewer_text::count::plural;

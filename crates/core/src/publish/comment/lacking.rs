@@ -1,4 +1,4 @@
-//! What a run cannot do because it lacks something: a key, a permission, a sidecar.
+//! Limits of a run that lacks something: a key, a permission, a sidecar.
 
 /// Says what a run without a key to sign with cannot do. A gate needs one.
 #[must_use]

@@ -1,5 +1,5 @@
-//! What the page of a step tells besides the verdict: findings that were not posted, files that the model did not see, text that
-//! may be meant for it, and what the sandbox lacks.
+//! The circumstances besides the verdict: findings that were not posted, files that the model did not see, text that may be meant
+//! for it, and what the sandbox lacks.
 
 use super::Page;
 use super::words::{cell, inline, name};
