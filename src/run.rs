@@ -145,7 +145,7 @@ async fn round(
         signal = exits::stop_signal() => Round {
             code: exits::cancelled(setup, &unfinished.check, &unfinished.draft, signal).await,
             fixing: Fixing::default(),
-            told: Told::Failed(comment::check_cancelled().1.to_owned()),
+            told: Told::Failed(comment::check::cancelled().1.to_owned()),
         }
     }
 }
@@ -378,12 +378,14 @@ async fn follow(
         }
         (Task::Fail(why) | Task::Skip(why), _) => return Err(Failure::new(why)),
         (Task::Decline(why), _) => {
-            return Err(Failure::new(comment::not_accepted(
+            return Err(Failure::new(comment::requests::not_accepted(
                 why,
                 &facts.pull.head_sha,
             )));
         }
-        (Task::Help | Task::Session { .. }, _) => return Err(Failure::new(comment::NO_SIDECAR)),
+        (Task::Help | Task::Session { .. }, _) => {
+            return Err(Failure::new(comment::lacking::NO_SIDECAR));
+        }
     };
     let judgements = &unfinished.judgements;
     judgements.settle(job, &facts, check, &mut outcome).await;

@@ -50,7 +50,7 @@ impl Aside {
 pub(crate) async fn closed(setup: &Setup, pr: &PrKey) -> u8 {
     let dry_run = DryRun::default();
     let code = match freed(setup, pr, &dry_run).await {
-        Ok(others) => exits::skipped(setup, &comment::closed(&others)),
+        Ok(others) => exits::skipped(setup, &comment::same_head::closed(&others)),
         Err(Failure(sentences)) => exits::failed(setup, &sentences),
     };
     exits::print_dry_run(setup, &dry_run);

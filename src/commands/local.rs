@@ -11,7 +11,8 @@ use crate::host::{Budget, Failure, Host, Setup, Work, configured};
 use crate::run::collected;
 use crate::run::draft::Draft;
 use crate::run::exits;
-use crate::run::outcome::{add_session, code, first, left_out, of_change, why_incomplete};
+use crate::run::outcome::report::{add_session, code, of_change};
+use crate::run::outcome::unfinished::{first, left_out, why_incomplete};
 use crate::run::review_session::{self, Concluded, Ground, Matter, Talk};
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::config::file;
@@ -259,7 +260,7 @@ async fn reviewed(setup: &Setup, order: &Order, draft: &Draft) -> Result<Ended, 
 fn nothing_required(host: &Host<'_>, change: &Change) -> Report {
     let excused = change.excused().map(|(_, excuse)| excuse);
     let unreadable: Vec<String> = change.unreadable().collect();
-    let why = comment::nothing_to_show(excused, &unreadable);
+    let why = comment::check::nothing_to_show(excused, &unreadable);
     let [merge_base, head] = &change.commits;
     let mut report = nothing(host, [merge_base, head], why);
     if !unreadable.is_empty() {

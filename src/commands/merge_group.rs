@@ -46,7 +46,7 @@ async fn decided(setup: &Setup, group: &MergeGroup, dry_run: &DryRun) -> Result<
     for sentence in &judged.lacking {
         setup.actions.warning(sentence);
     }
-    let title = comment::queue_title(&judged.members, judged.lacking.len());
+    let title = comment::merge_group::title(&judged.members, judged.lacking.len());
     let check = NewCheckRun {
         name: CHECK_NAME.into(),
         head_sha: group.head.clone(),
@@ -69,12 +69,12 @@ fn page(title: &str, lacking: &[String]) -> String {
         return format!("{title}.");
     }
     let lines: Vec<String> = lacking.iter().map(|one| format!("- {one}")).collect();
-    format!("{}\n\n{}", lines.join("\n"), comment::queue_advice())
+    format!("{}\n\n{}", lines.join("\n"), comment::merge_group::advice())
 }
 
 async fn judge(aside: &Aside, group: &MergeGroup) -> Result<Judged, Failure> {
     if !aside.keys.can_sign() {
-        return Err(Failure::new(comment::queue_without_key()));
+        return Err(Failure::new(comment::merge_group::without_key()));
     }
     let members = members(aside, group).await?;
     let mut lacking = Vec::new();
@@ -90,7 +90,7 @@ async fn judge(aside: &Aside, group: &MergeGroup) -> Result<Judged, Failure> {
             checks: &checks,
         };
         let obstacle = queue::obstacle(group, member, &on_head);
-        lacking.extend(obstacle.map(|why| comment::queue_obstacle(member, &why)));
+        lacking.extend(obstacle.map(|why| comment::merge_group::obstacle(member, &why)));
     }
     Ok(Judged {
         members: members.iter().map(|member| member.number).collect(),
@@ -105,7 +105,8 @@ async fn members(aside: &Aside, group: &MergeGroup) -> Result<Vec<Member>, Failu
     if let Some(members) = queue::members(group, &entries) {
         return Ok(members);
     }
-    let number = queue::named(group).ok_or_else(|| Failure::new(comment::queue_unreadable()))?;
+    let number =
+        queue::named(group).ok_or_else(|| Failure::new(comment::merge_group::unreadable()))?;
     let pr = PrKey {
         repo: group.repo.clone(),
         number,

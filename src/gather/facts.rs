@@ -1,36 +1,36 @@
 //! Everything a run knows before it decides: the pull request and its discussion from GitHub, the change and the rules from
 //! git objects. The two sources are read side by side. One value, never changed: what is read again is another one.
 
+mod agenda;
+mod code;
+mod github;
+
+pub(crate) use github::head_records;
+
 use super::change::Change;
 use super::excerpts;
-use super::memory::{Memory, Remembered};
+use super::memory::Memory;
 use super::mentions;
 use super::prior_reviews::{self, Prior};
 use crate::host::{Failure, Job, both};
+use github::{Discussion, merge_base};
 use reviewer_core::authority::{Action, judge};
-use reviewer_core::config::ReviewMode;
 use reviewer_core::context::coverage::Excuse;
-use reviewer_core::context::failed_checks::{FailedCheck, failed_checks};
+use reviewer_core::context::failed_checks::FailedCheck;
 use reviewer_core::context::intent::Intent;
-use reviewer_core::context::rules::RuleFile;
 use reviewer_core::context::since::Since;
 use reviewer_core::domain::{Awaiting, CommentId, CommitSha, Login, Resolution, Status, Thread};
-use reviewer_core::event::{Command, EventKind};
+use reviewer_core::event::Command;
 use reviewer_core::fix::FixReport;
 use reviewer_core::panel::analysis::{self, Analysis, Weighed};
 use reviewer_core::panel::open_conversations::{OpenConversation, PeopleConversations};
-use reviewer_core::plan::agenda::{
-    self, Acceptor, Agenda, Given, HeadRecord, Inquiries, ModelObstacle,
-};
+use reviewer_core::plan::agenda::{Agenda, HeadRecord, Inquiries, ModelObstacle};
 use reviewer_core::plan::{self, Request, SpendScope};
-use reviewer_core::publish::comment;
-use reviewer_core::state::check_mark::CHECK_NAME;
-use reviewer_core::state::rebuild::{Lost, Rebuilt, Remark};
-use reviewer_core::state::record::{self, Record};
+use reviewer_core::publish::comment::lacking;
+use reviewer_core::state::rebuild::{Lost, Remark};
+use reviewer_core::state::record::Record;
 use reviewer_core::state::spending::Account;
-use reviewer_github::{ApiError, ChangedFile, CommitInfo, IssueComment, PullRequest, Review};
-use reviewer_repo::git::Repository;
-use sha2::{Digest, Sha256};
+use reviewer_github::{ChangedFile, CommitInfo, IssueComment, PullRequest, Review};
 use std::path::Path;
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ impl Facts {
         let merge_base = merge_base(job, pull).await?;
         let (discussion, change) = tokio::join!(
             Discussion::read(job, pull),
-            change(job, pull, &merge_base, snapshot)
+            code::change(job, pull, &merge_base, snapshot)
         );
         let (discussion, change) = both(discussion, change)?;
         Self::complete(job, frame, merge_base, change, discussion).await
@@ -112,7 +112,8 @@ impl Facts {
             let read = tokio::time::timeout(most, Discussion::read(job, pull)).await;
             read.map_or(Ok(None), |read| read.map(Some))
         };
-        let (discussion, change) = tokio::join!(read, change(job, pull, &merge_base, snapshot));
+        let (discussion, change) =
+            tokio::join!(read, code::change(job, pull, &merge_base, snapshot));
         let (discussion, change) = both(discussion, change)?;
         let Some(discussion) = discussion else {
             return Ok(None);
@@ -153,7 +154,7 @@ impl Facts {
         records.extend(prior_reviews::records(job, &pull, &rebuilt).await?);
         let mut facts = Self {
             account: Account::from_records(&records),
-            rules_hash: rules_hash(job, &change.rules),
+            rules_hash: code::rules_hash(job, &change.rules),
             unreadable: change.unreadable().collect(),
             prior: None,
             inquiries: Inquiries::default(),
@@ -195,10 +196,10 @@ impl Facts {
         let records: Vec<Record> = {
             let excused = self.excused_paths();
             let given = self.given(job, &excused);
-            if !agenda::asks_for_prior(&given) {
+            if !plan::agenda::asks_for_prior(&given) {
                 return None;
             }
-            agenda::continuable(&given).collect()
+            plan::agenda::continuable(&given).collect()
         };
         prior_reviews::compare(job, self, records).await
     }
@@ -221,72 +222,12 @@ impl Facts {
         let limited = usd.is_some() || tokens.is_some();
         // Without keys no record is ever read, which is told by itself.
         if limited && job.keys.can_sign() {
-            self.warnings.push(comment::half_counts_as_spent().into());
+            self.warnings.push(lacking::half_counts_as_spent().into());
         }
     }
 }
 
 impl Facts {
-    /// Decides what this run does.
-    pub fn agenda(&self, job: &Job<'_>) -> Agenda {
-        Agenda::decide(&self.given(job, &self.excused_paths()))
-    }
-
-    fn given<'a>(&'a self, job: &'a Job<'_>, excused: &'a [&'a str]) -> Given<'a> {
-        let config = &job.host.config;
-        Given {
-            change: plan::Change {
-                merge_base: &self.merge_base,
-                head: &self.pull.head_sha,
-                files: self.change.diffs.len(),
-                required: self.change.required().count(),
-                unreadable: &self.unreadable,
-            },
-            diffs: &self.change.diffs,
-            excused,
-            rules: &self.rules_hash,
-            on_head: &self.on_head,
-            records: &self.records,
-            same_change: self.prior.as_ref().and_then(Prior::same_change),
-            threads: &self.threads,
-            lost: &self.lost,
-            inquiries: &self.inquiries,
-            scope: &self.scope,
-            from_fork: self.pull.from_fork,
-            draft: self.pull.draft && config.skip.drafts,
-            request: self.request.as_ref(),
-            acceptor: self.acceptor(&job.event.kind),
-            obstacle: self.obstacle.as_ref(),
-            mention: &config.mention,
-            threshold: config.policy.threshold,
-            blocking: config.policy.blocking,
-            decides: config.review_mode == ReviewMode::Decide || self.may_fix(job),
-        }
-    }
-
-    /// True if a fix may follow on the review.
-    fn may_fix(&self, job: &Job<'_>) -> bool {
-        let command = self.request.as_ref().map(|request| &request.command);
-        job.host.in_rounds() || matches!(command, Some(Command::Fix | Command::FixResume))
-    }
-
-    fn acceptor<'a>(&self, kind: &'a EventKind) -> Option<Acceptor<'a>> {
-        match kind {
-            EventKind::Mention {
-                author, created_at, ..
-            } => Some(Acceptor {
-                login: author,
-                may_accept: self.may_accept,
-                written_at: created_at,
-            }),
-            _ => None,
-        }
-    }
-
-    fn excused_paths(&self) -> Vec<&str> {
-        self.change.excused().map(|(path, _)| path).collect()
-    }
-
     /// The reasons why files of the change are excused, where they are.
     pub(crate) fn excuses(&self) -> impl Iterator<Item = Excuse> {
         self.change.excused().map(|(_, excuse)| excuse)
@@ -379,139 +320,4 @@ impl Facts {
         }
         self
     }
-}
-
-/// The discussion as GitHub has it.
-struct Discussion {
-    files: Vec<ChangedFile>,
-    commits: Vec<CommitInfo>,
-    rebuilt: Rebuilt,
-    people: PeopleConversations,
-    viewer: Login,
-    conversation: Vec<IssueComment>,
-    reviews: Vec<Review>,
-    has_draft: bool,
-    intent: Intent,
-    checks: Vec<FailedCheck>,
-    on_head: Vec<HeadRecord>,
-    of_manifests: Vec<Record>,
-}
-
-impl Discussion {
-    async fn read(job: &Job<'_>, pull: &PullRequest) -> Result<Self, Failure> {
-        let github = &job.github;
-        // First, so that whatever a run posted before it concluded its check is in what is read after it.
-        let on_head = head_records(job, &pull.head_sha)
-            .await
-            .map_err(Failure::new)?;
-        let (files, commits, conversation, (reviews, has_draft), (intent, checks)) =
-            tokio::try_join!(
-                github.files(&job.pr),
-                github.commits(&job.pr),
-                github.issue_comments(&job.pr),
-                github.reviews_and_draft(&job.pr),
-                surroundings(job, pull),
-            )
-            .map_err(Failure::new)?;
-        let Remembered {
-            rebuilt,
-            people,
-            viewer,
-        } = Memory::from_job(job)
-            .rebuild(pull.author.as_ref(), &reviews, &files)
-            .await?;
-        let of_manifests = reviews
-            .iter()
-            .rev()
-            .filter_map(|review| record::from_manifest(&review.body, &job.pr, &job.keys));
-        Ok(Self {
-            of_manifests: of_manifests.collect(),
-            on_head,
-            files,
-            commits,
-            rebuilt,
-            people,
-            viewer,
-            conversation,
-            reviews,
-            has_draft,
-            intent,
-            checks,
-        })
-    }
-}
-
-/// The issues that the pull request closes, and the checks of others that failed on the head. A review does without what cannot be
-/// read; issues whose text GitHub does not tell are named.
-async fn surroundings(
-    job: &Job<'_>,
-    pull: &PullRequest,
-) -> Result<(Intent, Vec<FailedCheck>), ApiError> {
-    let commits = (&pull.head_sha, &pull.base_sha);
-    let told = job.github.surroundings(&job.pr, commits).await;
-    let told =
-        told.inspect_err(|error| tracing::debug!("issues and checks are not known: {error}"));
-    let told = told.unwrap_or_default();
-    let linked = told.issues.unwrap_or_default();
-    let intent = Intent::new(&job.pr.repo, told.private, &pull.body, linked);
-    Ok((intent, failed_checks(&told.head, &told.base)))
-}
-
-/// The records of the reviewer's check runs on a head, newest first. Without the right to read them there is no memory
-/// there.
-pub(crate) async fn head_records(
-    job: &Job<'_>,
-    head: &CommitSha,
-) -> Result<Vec<HeadRecord>, ApiError> {
-    if !job.uses_check_runs() {
-        return Ok(Vec::new());
-    }
-    match job.github.check_runs(&job.pr.repo, head, CHECK_NAME).await {
-        Ok(mut runs) => {
-            runs.sort_by_key(|check| std::cmp::Reverse(check.id));
-            let records = runs.into_iter().filter_map(|check| {
-                Some(HeadRecord {
-                    id: check.id,
-                    record: record::read(check.text.as_deref()?, &job.pr, &job.keys)?,
-                    concluded_at: check.completed_at,
-                })
-            });
-            Ok(records.collect())
-        }
-        Err(error) if error.is_permission() || error.is_not_found() => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
-}
-
-async fn merge_base(job: &Job<'_>, pull: &PullRequest) -> Result<CommitSha, Failure> {
-    job.github
-        .merge_base(&job.pr.repo, &pull.base_sha, &pull.head_sha)
-        .await
-        .map_err(Failure::new)
-}
-
-/// The commits are fetched where the workspace does not have them.
-async fn change(
-    job: &Job<'_>,
-    pull: &PullRequest,
-    merge_base: &CommitSha,
-    snapshot: &Path,
-) -> Result<Change, Failure> {
-    let environment = &job.host.setup.environment;
-    let directory = job.host.scratch.directory("objects")?;
-    let workspace = environment.workspace.as_deref();
-    let repository = Repository::open(&directory, workspace, &environment.for_git())?;
-    let commits = [merge_base, &pull.head_sha];
-    repository.ensure(&commits, &job.remote()).await?;
-    Change::load(&job.host, repository, commits, snapshot).await
-}
-
-fn rules_hash(job: &Job<'_>, rules: &[RuleFile]) -> String {
-    let mut hash = Sha256::new();
-    hash.update(job.host.config.fingerprint());
-    for rule in rules {
-        hash.update(format!("\n{}\n{}\n", rule.path, rule.text.len()));
-        hash.update(&rule.text);
-    }
-    data_encoding::HEXLOWER.encode(&hash.finalize()[..8])
 }

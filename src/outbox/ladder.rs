@@ -29,7 +29,9 @@ impl Outbox<'_> {
                     parts.extend([second, first]);
                 }
                 (Err(error), _) => {
-                    places.warnings.push(comment::anchors_unknown(&error));
+                    places
+                        .warnings
+                        .push(comment::unposted::anchors_unknown(&error));
                     places.nowhere.extend(part.iter().map(|one| (*one).clone()));
                 }
             }
@@ -78,11 +80,7 @@ fn next_lines(refused: &Finding, diff: Option<&FileDiff>) -> Vec<Anchor> {
 
 /// The finding at another place, saying which is meant.
 fn moved(finding: &Finding, anchor: Anchor) -> Finding {
-    let line = |anchor: Anchor| match anchor {
-        Anchor::Line { line, .. } => Some(line),
-        Anchor::File => None,
-    };
-    let stays = line(anchor) == line(finding.anchor);
+    let stays = anchor.line() == finding.line();
     let note = if stays {
         String::new()
     } else {

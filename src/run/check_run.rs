@@ -76,7 +76,7 @@ async fn holder(job: &Job<'_>, head: &CommitSha, own: u64) -> Option<u64> {
 /// Concludes what runs have left in progress that GitHub did not let conclude it, or that were killed. Nobody else
 /// would. What they remember stays.
 async fn conclude_abandoned(job: &Job<'_>, checks: &[CheckRunInfo], own: u64) {
-    let (title, summary) = comment::check_abandoned();
+    let (title, summary) = comment::check::abandoned();
     for id in lease::abandoned(&leases(checks), own, longest(job)) {
         let check = checks.iter().find(|check| check.id == id);
         let output = CheckOutput {
@@ -210,7 +210,7 @@ impl CheckRun {
             base_ref: facts.pull.base_ref.clone(),
             merge_base: facts.merge_base.clone(),
         };
-        let (title, summary) = comment::check_in_progress();
+        let (title, summary) = comment::check::in_progress();
         let lease = mark::render(&job.pr, head, &job.id, &job.keys);
         let check = NewCheckRun {
             name: CHECK_NAME.into(),
@@ -280,10 +280,13 @@ impl CheckRun {
         let mut waited = Duration::ZERO;
         while let Some(holder) = waits_for {
             if waited.is_zero() {
-                job.host.setup.actions.line(&comment::waiting_for(holder));
+                job.host
+                    .setup
+                    .actions
+                    .line(&comment::check::waiting_for(holder));
             }
             if waited >= job.host.config.timeout {
-                return Err(Failure::new(comment::waited_in_vain(holder)));
+                return Err(Failure::new(comment::check::waited_in_vain(holder)));
             }
             clock.sleep(BETWEEN_LOOKS).await;
             waited += BETWEEN_LOOKS;
@@ -327,7 +330,7 @@ impl CheckRun {
             open.clone()
         });
         let Some(open) = noted else { return Ok(()) };
-        let (title, summary) = comment::check_in_progress();
+        let (title, summary) = comment::check::in_progress();
         let output = CheckOutput {
             title: title.into(),
             summary,
@@ -390,7 +393,7 @@ impl CheckRun {
     /// Concludes it for a run that could not review.
     pub(crate) async fn fail(&self, sentences: &[String]) {
         let output = CheckOutput {
-            title: comment::check_title(Verdict::Error, &Tally::default()),
+            title: comment::check::title(Verdict::Error, &Tally::default()),
             summary: gate::after_an_error(sentences),
             text: None,
         };

@@ -58,29 +58,31 @@ async fn in_company(check: &CheckRun, outcome: &mut Outcome) -> String {
     let report = &mut outcome.report;
     report.warnings.extend(company.unknown.clone());
     if !company.strangers.is_empty() {
-        let strangers = comment::another_check(&company.strangers);
+        let strangers = comment::same_head::another_check(&company.strangers);
         report.warnings.push(strangers);
     }
     let unreviewed = company.neighbours.iter().filter(|one| one.record.is_none());
-    report.notes.extend(unreviewed.map(comment::shares_head));
+    report
+        .notes
+        .extend(unreviewed.map(comment::same_head::shares_head));
     if let (Some(why), Conclusion::Success) = (&company.failed, own.conclusion()) {
         report.reasons.push(why.clone());
         report.green = Some(gate::by_running_again().into());
         outcome.verdict = Verdict::Incomplete;
         report.set_verdict(outcome.verdict, &outcome.tally);
-        return comment::check_title(outcome.verdict, &outcome.tally);
+        return comment::check::title(outcome.verdict, &outcome.tally);
     }
     let holders = company.holders(outcome.pr.number);
     if holders.is_empty() || own.conclusion() != Conclusion::Success {
         return title;
     }
-    let sentences = holders.iter().map(|one| comment::held_back(one));
+    let sentences = holders.iter().map(|one| comment::same_head::held_back(one));
     report.warnings.extend(sentences);
     outcome.verdict = Verdict::Blocking;
     report.set_verdict(outcome.verdict, &outcome.tally);
     let numbers: Vec<u64> = holders.iter().map(|one| one.number).collect();
     report.green = Some(gate::by_settling(&numbers));
-    comment::check_held_back(&numbers)
+    comment::same_head::held_back_title(&numbers)
 }
 
 /// Concludes the check, writes summary, outputs and report. Returns the exit code.
@@ -297,8 +299,8 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Ended by a signal: nothing more is posted, the check run says so.
 pub(crate) async fn cancelled(setup: &Setup, check: &CheckRun, draft: &Draft, signal: u8) -> u8 {
-    leave(setup, draft, comment::check_cancelled().1);
-    let (title, summary) = comment::check_cancelled();
+    leave(setup, draft, comment::check::cancelled().1);
+    let (title, summary) = comment::check::cancelled();
     let output = CheckOutput {
         title: title.into(),
         summary: summary.into(),

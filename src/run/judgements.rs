@@ -1,36 +1,35 @@
 //! `review_event: decide`, carried out: approvals, requests for changes and their dismissals. `panel::decision` decides; where
 //! reviews only comment, nothing here makes a request.
 
+mod consensus;
+mod dismissals;
+mod last_look;
+mod posting;
+
 use super::check_run::CheckRun;
 use super::outcome::Outcome;
-use crate::gather::{Facts, Memory};
-use crate::host::{Failure, Job};
+use crate::gather::Facts;
+use crate::host::Job;
+use consensus::{analysis, enter_consensus, ruling};
+use dismissals::Tried;
+use last_look::{allowed, later_judgement};
+use posting::{alone, post};
 use reviewer_core::config::ReviewMode;
-use reviewer_core::domain::{CommitSha, Login, ReviewDecision, ReviewEvent, Tally, Verdict};
+use reviewer_core::domain::{Login, ReviewDecision, ReviewEvent, Tally, Verdict};
 use reviewer_core::panel::analysis::Analysis;
-use reviewer_core::panel::consensus::{Consensus, Priority, Ruling};
+use reviewer_core::panel::consensus::Ruling;
 use reviewer_core::panel::decision::{Alone, Circumstances, Grounds};
 use reviewer_core::panel::own_reviews::{Diff, OwnReviews};
-use reviewer_core::panel::review_state::{GivenReview, Judgement, Machines, ReviewState};
+use reviewer_core::panel::review_state::{GivenReview, Judgement};
 use reviewer_core::publish::comment::Stated;
-use reviewer_core::publish::comment::judgement::{self, Judged, NotApproved};
-use reviewer_core::report::consensus::ConsensusReport;
-use reviewer_core::report::conversations::AnalyzerReport;
-use reviewer_core::state::record::Record;
-use reviewer_github::{ApiError, NewReview, PullRequest, PullState, Review, ReviewRef};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use reviewer_core::publish::comment::judgement::{self, Judged};
+use reviewer_github::{PullRequest, PullState, Review};
+use std::sync::Mutex;
 
 /// The dismissals of a run so far. Shared, because a run dismisses at its start, before its findings, and at its end.
 #[derive(Default)]
 pub(crate) struct Judgements {
     tried: Mutex<Tried>,
-}
-
-#[derive(Default)]
-struct Tried {
-    dismissed: Vec<u64>,
-    /// The reviews that GitHub did not let be dismissed, and its reason.
-    kept: Vec<(u64, String)>,
 }
 
 impl Judgements {
@@ -272,41 +271,6 @@ impl Judgements {
             outcome.report.warnings.push(judgement::request_stays(&why));
         }
     }
-
-    /// Dismisses reviews, each tried once in a run.
-    async fn dismiss(&self, job: &Job<'_>, reviews: &[u64], message: &str) {
-        for id in reviews {
-            if self.dismissed().contains(id) || self.is_kept(*id) {
-                continue;
-            }
-            let dismissed = job.github.dismiss_review(&job.pr, *id, message).await;
-            let mut tried = self.tried();
-            match dismissed {
-                Ok(()) => tried.dismissed.push(*id),
-                Err(error) => tried.kept.push((*id, error.to_string())),
-            }
-        }
-    }
-
-    fn dismissed(&self) -> Vec<u64> {
-        self.tried().dismissed.clone()
-    }
-
-    fn is_kept(&self, id: u64) -> bool {
-        self.tried().kept.iter().any(|(kept, _)| *kept == id)
-    }
-
-    /// GitHub's reason for not letting one of these be dismissed.
-    fn why_kept(&self, reviews: &[u64]) -> Option<String> {
-        let tried = self.tried();
-        let mut kept = tried.kept.iter();
-        let kept = kept.find(|(id, _)| reviews.contains(id));
-        kept.map(|(_, why)| why.clone())
-    }
-
-    fn tried(&self) -> MutexGuard<'_, Tried> {
-        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The review that takes the place of an approval.
@@ -367,44 +331,6 @@ fn stated<'a>(
     })
 }
 
-/// The open conversations of people, as far as this run or an earlier one has weighed them.
-fn analysis(job: &Job<'_>, facts: &Facts) -> Analysis {
-    let weighed = job.host.session().desk.with(|desk| desk.weighed().to_vec());
-    facts.analysis(&weighed.unwrap_or_default())
-}
-
-fn enter_consensus(
-    job: &Job<'_>,
-    outcome: &mut Outcome,
-    analysis: &Analysis,
-    ruling: &Ruling,
-    posted: Option<ReviewEvent>,
-) {
-    let analyzer = AnalyzerReport::new(job.pr.number, analysis, &ruling.people);
-    let (verdict, raised) = (outcome.verdict, outcome.raised);
-    let mut report = ConsensusReport::new(ruling, verdict, raised, analyzer, posted);
-    if let Some(why) = outcome.record.unfinished_reviewers() {
-        report.withhold(why);
-    }
-    outcome.report.consensus = Some(report);
-}
-
-fn ruling(
-    job: &Job<'_>,
-    facts: &Facts,
-    reviews: &[Review],
-    analysis: &Analysis,
-    outcome: &Outcome,
-) -> Ruling {
-    let machines = Machines {
-        own: &facts.viewer,
-        agents: &job.host.config.trusted_bots,
-    };
-    let people = ReviewState::read(reviews.iter().map(given), machines);
-    let standing = outcome.standing.iter().copied().map(Priority::from);
-    Ruling::decide(standing, analysis.priorities(), people)
-}
-
 fn grounds(job: &Job<'_>, facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> Grounds {
     let complete = outcome.verdict != Verdict::Incomplete;
     let record = &outcome.record;
@@ -414,143 +340,5 @@ fn grounds(job: &Job<'_>, facts: &Facts, outcome: &Outcome, ruling: &Ruling) -> 
         reviewed: record.is_finished() && record.accepted.is_none(),
         own_pull_request: is_own(facts),
         withholds_approval: withholds_approval(job, &record.escalations),
-    }
-}
-
-/// The head that the pull request has now, if it is another one and a run has judged it: that run knows more.
-async fn later_judgement(job: &Job<'_>, facts: &Facts, own: &OwnReviews) -> Option<CommitSha> {
-    // Most pull requests have no judgement yet, and nobody has to look.
-    let elsewhere = own.without(&facts.pull.head_sha);
-    if elsewhere == OwnReviews::default() {
-        return None;
-    }
-    let now = job.github.pull_request(&job.pr).await.ok()?.head_sha;
-    elsewhere.any_of(&now).then_some(now)
-}
-
-/// The event of the run and its decision, after a last look at what an approval depends on. The report says why a clean change is
-/// not approved.
-async fn allowed(
-    job: &Job<'_>,
-    facts: &Facts,
-    check: &CheckRun,
-    (grounds, analysis): (&Grounds, &Analysis),
-    outcome: &mut Outcome,
-) -> (ReviewEvent, ReviewDecision) {
-    let (event, decision) = (grounds.event(), grounds.decision());
-    let agreed = grounds.consensus == Some(Consensus::Approve);
-    if grounds.verdict != Verdict::Clean || !agreed {
-        return (event, decision);
-    }
-    let pull = job.github.pull_request(&job.pr).await;
-    let conversation = new_conversation(job, facts, analysis).await;
-    let unread = pull.as_ref().err().map(ToString::to_string);
-    let unread = unread.or_else(|| conversation.as_ref().err().cloned());
-    let why = match (&pull, &unread) {
-        _ if !grounds.reviewed => NotApproved::NotReviewed,
-        (_, Some(why)) => NotApproved::Unknown(why),
-        (Ok(now), _) if now.head_sha != facts.pull.head_sha => {
-            NotApproved::HeadMoved(&now.head_sha)
-        }
-        (Ok(now), _) if now.base_ref != facts.pull.base_ref => {
-            NotApproved::BaseChanged(&now.base_ref)
-        }
-        _ if is_held_back(check, job.pr.number).await => NotApproved::HeldBack,
-        _ => {
-            if let Ok(Some(url)) = &conversation {
-                NotApproved::Conversation(url)
-            } else {
-                let own = grounds.own_pull_request;
-                let own = own.then(|| judgement::not_approved(&NotApproved::OwnPullRequest));
-                outcome.report.notes.extend(own);
-                return (event, decision);
-            }
-        }
-    };
-    outcome.report.notes.push(judgement::not_approved(&why));
-    (ReviewEvent::Comment, ReviewDecision::Commented)
-}
-
-/// The address of a conversation that a person began, or went on with, while the model worked; or why nobody knows.
-async fn new_conversation(
-    job: &Job<'_>,
-    facts: &Facts,
-    analysis: &Analysis,
-) -> Result<Option<String>, String> {
-    let author = facts.pull.author.as_ref();
-    let memory = Memory::from_job(job);
-    let now = memory.rebuild(author, &facts.reviews, &facts.files).await;
-    let people = now.map_err(|Failure(why)| why.join(" "))?.people;
-    let new = analysis.new_in(&people, facts.pull.from_fork);
-    Ok(new.map(|conversation| conversation.url.clone()))
-}
-
-/// True if another pull request of the head keeps its check from being green, or nobody could look.
-async fn is_held_back(check: &CheckRun, number: u64) -> bool {
-    let company = check.company(Verdict::Clean).await;
-    company
-        .is_some_and(|(_, company)| company.failed.is_some() || !company.holders(number).is_empty())
-}
-
-/// Posts a review without findings, and enters it in the report. Returns its event.
-async fn alone(
-    job: &Job<'_>,
-    facts: &Facts,
-    check: &CheckRun,
-    judged: &Judged<'_>,
-    outcome: &mut Outcome,
-) -> Option<ReviewEvent> {
-    let record = Record {
-        verdict: outcome.verdict.to_string(),
-        ..outcome.record.clone()
-    };
-    let record = (!check.is_open()).then_some(&record);
-    let report = &mut outcome.report;
-    match post(job, &facts.pull, judged, &outcome.tally, record).await {
-        Ok((event, posted, refusal)) => {
-            let url = Some(posted.html_url).filter(|url| !url.is_empty());
-            report.review_url = report.review_url.take().or(url);
-            report.warnings.extend(refusal);
-            Some(event)
-        }
-        Err(error) => {
-            let why = judgement::judgement_not_posted(judged.event, &error.to_string());
-            report.warnings.push(why.clone());
-            outcome.unstated = Some(why);
-            None
-        }
-    }
-}
-
-/// Posts a review without findings. Where GitHub refuses the event, it is a comment, and the last part of the answer says so.
-async fn post(
-    job: &Job<'_>,
-    pull: &PullRequest,
-    judged: &Judged<'_>,
-    tally: &Tally,
-    record: Option<&Record>,
-) -> Result<(ReviewEvent, ReviewRef, Option<String>), ApiError> {
-    let send = async |judged: &Judged<'_>| {
-        let record = record.map(|record| serde_json::to_value(record).unwrap_or_default());
-        let review = NewReview {
-            commit_id: pull.head_sha.clone(),
-            body: job.voice(pull).judgement(judged, tally, record),
-            event: Some(judged.sent()),
-            comments: Vec::new(),
-        };
-        job.github.create_review(&job.pr, &review).await
-    };
-    match send(judged).await {
-        Err(error) if error.is_refusal() => {
-            let why = error.to_string();
-            let comment = Judged {
-                refused: Some(&why),
-                ..*judged
-            };
-            let posted = send(&comment).await?;
-            let warning = judgement::judgement_refused(judged.event, &why);
-            Ok((ReviewEvent::Comment, posted, Some(warning)))
-        }
-        posted => Ok((judged.event, posted?, None)),
     }
 }

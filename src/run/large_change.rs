@@ -5,7 +5,7 @@
 
 use super::collected::{self, Collected};
 use super::lead::{self, Held};
-use super::outcome;
+use super::outcome::unfinished;
 use super::review_session::{self, Concluded, Ground, Matter, SectionMatter, Talk};
 use crate::host::sidecar::Running;
 use crate::host::{Failure, Host, Work};
@@ -331,7 +331,7 @@ impl Review<'_, '_> {
         let end = if log.is_reviewed() {
             "is reviewed".to_owned()
         } else {
-            let why = outcome::reason(&log.end);
+            let why = unfinished::reason(&log.end);
             format!("was not reviewed to the end. {why}")
         };
         let line = format!("Section {} of {of} {end}", log.number);

@@ -73,7 +73,7 @@ impl Recheck {
         }
         for finding in findings {
             if let Some(thread) = said_in(&self.threads, finding, job.host.config.policy.blocking) {
-                let reason = comment::said_before_recheck(thread);
+                let reason = comment::unposted::said_before_recheck(thread);
                 self.said.push((finding.clone(), reason));
             }
         }
@@ -94,7 +94,7 @@ impl Recheck {
             changed.is_some_and(|files| !files.contains(&finding.file))
         };
         for finding in findings.iter().filter(|finding| !stands(finding)) {
-            let sentence = comment::left_behind(finding, &pull.head_sha);
+            let sentence = comment::unposted::left_behind(finding, &pull.head_sha);
             self.left_behind.push((finding.clone(), sentence));
         }
     }

@@ -26,12 +26,12 @@ pub(crate) async fn only(
     match &agenda.task {
         Task::Help => {
             let fixes = job.host.config.fix.mode != FixMode::Off;
-            let text = comment::help(&job.host.config.mention, fixes);
+            let text = comment::requests::help(&job.host.config.mention, fixes);
             reply(job, head, agenda.reply_to, &text).await?;
-            Ok(Some(comment::HELPED.into()))
+            Ok(Some(comment::requests::HELPED.into()))
         }
         Task::Decline(why) => {
-            let text = comment::not_accepted(why, head);
+            let text = comment::requests::not_accepted(why, head);
             reply(job, head, agenda.reply_to, &text).await?;
             Ok(Some(text))
         }
@@ -92,7 +92,10 @@ pub(crate) async fn send(job: &Job<'_>, head: &CommitSha, session: &Held) -> Vec
         };
         let text = job.host.secrets.redactor.clean(&answer.text);
         if let Err(error) = post(job, head, to, &text).await {
-            unanswered.push(comment::unanswered(question.comment, &error.to_string()));
+            unanswered.push(comment::requests::unanswered(
+                question.comment,
+                &error.to_string(),
+            ));
         }
     }
     unanswered
@@ -112,7 +115,7 @@ pub(crate) async fn tell_state(
         None => state,
     };
     if let Err(Failure(sentences)) = reply(job, head, agenda.reply_to, &text).await {
-        let sentence = comment::untold(&sentences.join(" "));
+        let sentence = comment::requests::untold(&sentences.join(" "));
         outcome.leave_unanswered(vec![sentence]);
     }
 }

@@ -5,7 +5,8 @@ use crate::gather::change::Change;
 use crate::host::{Failure, Host};
 use crate::run::collected::Collected;
 use crate::run::draft::Draft;
-use crate::run::{large_change, outcome};
+use crate::run::large_change;
+use crate::run::outcome::unfinished;
 use reviewer_agent::opencode::Supervisor;
 use reviewer_core::context::brief::{Excerpt, OwnSection, Words};
 use reviewer_core::context::division::{self, Division};
@@ -207,7 +208,7 @@ pub(crate) fn announce(host: &Host<'_>, place: &str, change: &Change, base: &str
 
 /// Tells what the model will not see, before it is asked and paid.
 pub(super) fn tell_unshown(host: &Host<'_>, change: &Change, beyond: &[String]) {
-    let files: Vec<String> = outcome::unshown(change, beyond).collect();
+    let files: Vec<String> = unfinished::unshown(change, beyond).collect();
     if files.is_empty() {
         return;
     }

@@ -49,8 +49,8 @@ impl Look<'_> {
         self.found().await.unwrap_or_else(|error| {
             let may_not = error.is_permission() || error.is_not_found();
             Company {
-                unknown: may_not.then(|| comment::head_unknown(&error)),
-                failed: (!may_not).then(|| comment::head_failed(&error)),
+                unknown: may_not.then(|| comment::same_head::unknown(&error)),
+                failed: (!may_not).then(|| comment::same_head::failed(&error)),
                 ..Company::default()
             }
         })
@@ -101,9 +101,12 @@ impl Look<'_> {
         };
         let held = !held_by.is_empty();
         let (title, conclusion) = match (held, record.succeeded()) {
-            (true, _) => (comment::check_held_back(held_by), Conclusion::Failure),
-            (false, true) => (comment::check_title_of(record), Conclusion::Success),
-            (false, false) => (comment::check_title_of(record), Conclusion::Failure),
+            (true, _) => (
+                comment::same_head::held_back_title(held_by),
+                Conclusion::Failure,
+            ),
+            (false, true) => (comment::check::title_of(record), Conclusion::Success),
+            (false, false) => (comment::check::title_of(record), Conclusion::Failure),
         };
         let check = NewCheckRun {
             name: CHECK_NAME.into(),
@@ -112,7 +115,7 @@ impl Look<'_> {
             details_url: self.url.map(str::to_owned),
             output: CheckOutput {
                 title: place.titled(&title),
-                summary: comment::computed_anew(other.number, record, self.pr.number),
+                summary: comment::same_head::computed_anew(other.number, record, self.pr.number),
                 text: Some(record::render(record, &pr, self.keys)),
             },
             conclusion: Some(conclusion),

@@ -1,7 +1,8 @@
 //! The session of a run, from the first prompt to the last comment: desk, passes, recheck, outbox.
 
 use super::collected::{self, Collected};
-use super::outcome::{self, Outcome, Published, Surroundings, evidence, first, left_out};
+use super::outcome::unfinished::{first, left_out, why_ended};
+use super::outcome::{Outcome, Published, Surroundings, evidence, report};
 use super::past_decisions::DecisionNotes;
 use super::recheck::Recheck;
 use super::review_session::{self, Concluded, Ground, Matter, Talk};
@@ -177,7 +178,7 @@ async fn publish(
             files: facts.change.diffs.len(),
             model: &model,
             fallback: fallback.as_deref(),
-            cost_usd: (cost > 0.0 || outcome::prices_known(&job.host)).then_some(cost),
+            cost_usd: (cost > 0.0 || report::prices_known(&job.host)).then_some(cost),
             seconds: held.passes.iter().map(|pass| pass.took.as_secs()).sum(),
             details: details.as_deref(),
         },
@@ -232,7 +233,7 @@ async fn write_undelivered(
 /// From the first finding on, the report says what there is.
 fn watch(job: &Job<'_>, facts: &Facts, agenda: &Agenda, unfinished: &Unfinished) {
     let open: Vec<_> = facts.open_threads().collect();
-    let mut report = outcome::report(job, facts, agenda, &[], &HashMap::new(), &open);
+    let mut report = report::of_pull_request(job, facts, agenda, &[], &HashMap::new(), &open);
     report.set_verdict(Verdict::Incomplete, &Tally::default());
     let setup = job.host.setup;
     let file = exits::report_file(setup);
@@ -367,7 +368,7 @@ fn made(job: &Job<'_>, facts: &Facts, held: &Held, collected: &Collected) -> Rec
         passes: held.finished_passes(),
         left_out: first(left_out(&facts.change, held)),
         unshown: Some(held.beyond.len() + held.unreviewed().count()),
-        ended: outcome::why_ended(held),
+        ended: why_ended(held),
         unfinished_reviewers: held.end.unfinished_reviewers(),
         asked: again.map(|request| request.comment.0),
         escalations: collected.escalations.clone(),

@@ -84,13 +84,7 @@ async fn change(
             return Ok(());
         }
         let text = serde_json::to_string(&used).unwrap_or_default();
-        let change = match found {
-            Some(cell) => CellChange::Replace {
-                seen: cell.version,
-                text: &text,
-            },
-            None => CellChange::Add(&text),
-        };
+        let change = CellChange::write(found.as_ref(), &text);
         if store.change_cell(&name, change).await? {
             return Ok(());
         }

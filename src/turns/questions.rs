@@ -5,7 +5,7 @@ use super::{Answer, End, GivenUp, Outcome, PassLog, Progress, Tasks};
 use anyhow::Result;
 use reviewer_core::context::brief::Task;
 use reviewer_core::plan::Question;
-use reviewer_core::publish::comment::unanswered;
+use reviewer_core::publish::comment::requests::unanswered;
 use reviewer_core::review::limits::Used;
 use reviewer_text::count::plural;
 use std::time::Duration;

@@ -29,6 +29,20 @@ pub enum CellChange<'a> {
     },
 }
 
+impl<'a> CellChange<'a> {
+    /// Replaces the cell that was found, or adds one where none was.
+    #[must_use]
+    pub fn write(found: Option<&Cell>, text: &'a str) -> Self {
+        match found {
+            Some(cell) => Self::Replace {
+                seen: cell.version,
+                text,
+            },
+            None => Self::Add(text),
+        }
+    }
+}
+
 impl Store {
     /// The cells whose names begin like this, in the order of their names.
     pub async fn cells(&self, prefix: &str) -> Result<Vec<Cell>> {

@@ -108,7 +108,7 @@ fn named(check: wire::AnyCheck) -> Option<NamedCheck> {
             title,
             annotations: annotations
                 .into_iter()
-                .flat_map(wire::Connected::items)
+                .flat_map(wire::Nodes::all)
                 .map(|one| Annotation {
                     fails: one.annotation_level.as_deref() == Some("FAILURE"),
                     path: one.path,

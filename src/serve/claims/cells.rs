@@ -216,13 +216,7 @@ pub(super) async fn spend(
         }
         add(&mut sum, account);
         let text = json(&sum);
-        let change = match &found {
-            Some(cell) => CellChange::Replace {
-                seen: cell.version,
-                text: &text,
-            },
-            None => CellChange::Add(&text),
-        };
+        let change = CellChange::write(found.as_ref(), &text);
         if store.change_cell(&name, change).await? {
             return Ok(());
         }

@@ -37,6 +37,17 @@ pub enum Anchor {
     File,
 }
 
+impl Anchor {
+    /// The line that the comment hangs on; `None` for a comment on the file.
+    #[must_use]
+    pub fn line(self) -> Option<u32> {
+        match self {
+            Self::Line { line, .. } => Some(line),
+            Self::File => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LineKind {
     Context,

@@ -184,10 +184,7 @@ impl Finding {
     /// The line that the comment hangs on; `None` for a comment on the file.
     #[must_use]
     pub fn line(&self) -> Option<u32> {
-        match self.anchor {
-            Anchor::Line { line, .. } => Some(line),
-            Anchor::File => None,
-        }
+        self.anchor.line()
     }
 
     /// File and lines as people write them, on one line whatever the file is called.

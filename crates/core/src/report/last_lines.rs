@@ -39,7 +39,7 @@ fn reviewed(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::summary::tests::sample;
+    use crate::report::fixture::sample;
 
     #[test]
     fn the_log_ends_with_what_was_reviewed_the_result_and_the_way_through_the_gate() {

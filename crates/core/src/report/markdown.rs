@@ -93,7 +93,7 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::summary::tests::{finding, sample};
+    use crate::report::fixture::{finding, sample};
 
     #[test]
     fn a_finding_has_its_explanation_its_remedy_and_the_reason_of_its_score() {

@@ -1,7 +1,8 @@
 //! The memory of other pull requests in the report: what a review was told of, and the findings that it did not make again
 //! because of it. A person sees here what memory silenced.
 
-use super::summary::{Page, cell};
+use super::summary::Page;
+use super::summary::words::cell;
 use crate::publish::comment::memory;
 use crate::review::desk::Repeated;
 use crate::state::decided::{Decided, DecidedHere};

@@ -8,6 +8,8 @@ pub mod dry_run;
 pub mod events;
 pub mod fallbacks;
 pub mod findings;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub mod html;
 mod last_lines;
 pub mod markdown;

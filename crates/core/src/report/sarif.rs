@@ -158,7 +158,7 @@ fn words(texts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::summary::tests::sample;
+    use crate::report::fixture::sample;
 
     fn valid(log: &Value) {
         let schema = include_str!("../../../../tests/schema/sarif.json");

@@ -90,7 +90,7 @@ const FILES_NAMED: usize = 3;
 
 /// The reasons, with all files that were not shown in one of them, unless each is to be named.
 fn reasons(report: &Report, lists_files: bool) -> Vec<String> {
-    let unshown = comment::not_shown("");
+    let unshown = comment::coverage::not_shown("");
     let unshown = unshown.trim_end_matches('.');
     let is_file = |reason: &&String| reason.starts_with(unshown);
     let files = report.reasons.iter().filter(is_file).count();
@@ -104,7 +104,10 @@ fn reasons(report: &Report, lists_files: bool) -> Vec<String> {
         return reasons;
     }
     if lists_files {
-        let listed = report.left_out.iter().map(|file| comment::not_shown(file));
+        let listed = report
+            .left_out
+            .iter()
+            .map(|file| comment::coverage::not_shown(file));
         reasons.extend(listed);
         return reasons;
     }

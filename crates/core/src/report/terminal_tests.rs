@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::Side;
 use crate::report::code::tests::{at, excerpt};
-use crate::report::summary::tests::{finding, sample};
+use crate::report::fixture::{finding, sample};
 
 fn plain(lines: &[Line]) -> String {
     let line = |line: &Line| {
@@ -125,7 +125,9 @@ fn many_files_that_were_not_shown_are_one_line_unless_all_are_wanted() {
         .map(|n| format!("src/{n}.ts (the change is too large)"))
         .collect();
     let told = report.left_out.iter().take(50);
-    report.reasons = told.map(|file| comment::not_shown(file)).collect();
+    report.reasons = told
+        .map(|file| comment::coverage::not_shown(file))
+        .collect();
     let text = laid_out(&report, 200);
     assert_eq!(text.matches("the change is too large").count(), 3, "{text}");
     assert!(

@@ -148,7 +148,7 @@ impl Fallbacks {
 mod tests {
     use super::*;
     use crate::review::limits::Traffic;
-    use crate::review::sidecar_events::{Tokens, Usage};
+    use crate::review::usage::tests::usage;
 
     fn error(status: Option<u16>) -> TurnError {
         TurnError {
@@ -163,17 +163,6 @@ mod tests {
             provider: "openai".into(),
             name: name.into(),
             ..ModelChoice::default()
-        }
-    }
-
-    fn used(input: u64, cost: f64) -> Usage {
-        Usage {
-            tokens: Tokens {
-                input,
-                ..Tokens::default()
-            },
-            cost,
-            requests: 1,
         }
     }
 
@@ -217,11 +206,11 @@ mod tests {
     #[test]
     fn what_the_first_model_took_is_not_the_other_one_s() {
         let one = fallback(Used {
-            told: used(100, 0.5),
+            told: usage(100, 0.5),
             ..Used::default()
         });
-        one.usage.settle(used(100, 0.5));
-        one.usage.settle(used(40, 0.25));
+        one.usage.settle(usage(100, 0.5));
+        one.usage.settle(usage(40, 0.25));
         let (tokens, cost) = one.taken();
         assert_eq!((tokens.number, tokens.estimated), (40, false));
         assert!((cost - 0.25).abs() < 1e-9);
@@ -236,7 +225,7 @@ mod tests {
             ..Used::default()
         });
         one.usage.pass(sent);
-        one.usage.settle(used(40, 0.0));
+        one.usage.settle(usage(40, 0.0));
         assert_eq!(one.taken().0.number, 40);
     }
 

@@ -116,12 +116,12 @@ impl RunUsage {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::review::limits::Count;
     use crate::review::sidecar_events::Tokens;
 
-    fn usage(input: u64, cost: f64) -> Usage {
+    pub fn usage(input: u64, cost: f64) -> Usage {
         Usage {
             tokens: Tokens {
                 input,

@@ -130,10 +130,7 @@ impl DecidedHere {
     /// The line of the code in the change.
     #[must_use]
     pub fn line(&self) -> Option<u32> {
-        match self.anchor {
-            Anchor::Line { line, .. } => Some(line),
-            Anchor::File => None,
-        }
+        self.anchor.line()
     }
 }
 

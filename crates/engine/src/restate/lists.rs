@@ -12,10 +12,11 @@ use serde_json::json;
 
 type Result<T> = std::result::Result<T, RestateError>;
 
+/// A state of a key, whose name the question gives.
 #[derive(Deserialize)]
-struct ListedRow {
-    service_key: String,
-    value_utf8: String,
+pub(super) struct KeyedRow {
+    pub service_key: String,
+    pub value_utf8: String,
 }
 
 #[derive(Deserialize)]
@@ -32,23 +33,33 @@ struct BacklogRow {
 }
 
 pub(super) async fn list(client: &Client, filter: &Filter) -> Result<Vec<Listed>> {
-    let of_phase = filter.phase.as_ref().map(|phase| {
-        let end = literal(&format!(",{}]", json!(phase)));
-        format!("AND ends_with(value_utf8, {end})")
-    });
     let question = format!(
         "SELECT service_key, value_utf8 FROM state
          WHERE service_name = {} AND key = '{LISTED}' AND service_key > {} {}
          ORDER BY service_key LIMIT {}",
         literal(PULL),
         literal(&filter.after),
-        of_phase.unwrap_or_default(),
+        of_phase(filter.phase.as_deref()),
         match filter.most {
             0 => i64::MAX,
             most => i64::from(most),
         }
     );
-    let rows: Vec<ListedRow> = query(client, &question).await?;
+    listed(client, &question).await
+}
+
+/// The condition that a key is listed with a phase; empty for every phase. The phase is the last element of the array.
+pub(super) fn of_phase(phase: Option<&str>) -> String {
+    let Some(phase) = phase else {
+        return String::new();
+    };
+    let end = literal(&format!(",{}]", json!(phase)));
+    format!("AND ends_with(value_utf8, {end})")
+}
+
+/// The answer to a question for what is kept of keys for lists.
+pub(super) async fn listed(client: &Client, question: &str) -> Result<Vec<Listed>> {
+    let rows: Vec<KeyedRow> = query(client, question).await?;
     let listed = rows.into_iter().map(|row| {
         let (version, changed, phase) = read(client, &row.value_utf8)?;
         Ok(Listed {

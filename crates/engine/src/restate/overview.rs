@@ -1,28 +1,16 @@
 //! Reads for people who look at many keys, by the server's SQL. The times and phases of keys are elements of what is kept for lists.
 
 use super::client::Client;
-use super::lists::{literal, read};
+use super::lists::{KeyedRow, listed, literal, of_phase, read};
 use super::registration::query;
 use super::wire::{KEPT, Kept, LISTED, PENDING, PULL, Pending, StateRow, Work};
 use crate::overview::{Recent, Waiting};
 use crate::records::Listed;
 use crate::restate_error::RestateError;
-use serde::Deserialize;
-use serde_json::json;
 
 type Result<T> = std::result::Result<T, RestateError>;
 
-#[derive(Deserialize)]
-struct KeyedRow {
-    service_key: String,
-    value_utf8: String,
-}
-
 pub(super) async fn recent(client: &Client, wanted: &Recent) -> Result<Vec<Listed>> {
-    let phase = wanted.phase.as_ref().map(|phase| {
-        let end = literal(&format!(",{}]", json!(phase)));
-        format!("AND ends_with(value_utf8, {end})")
-    });
     let before = wanted.before.as_ref().map(|(changed, key)| {
         let key = literal(key);
         format!("WHERE changed < {changed} OR (changed = {changed} AND service_key < {key})")
@@ -34,21 +22,11 @@ pub(super) async fn recent(client: &Client, wanted: &Recent) -> Result<Vec<Liste
            FROM state WHERE service_name = {} AND key = '{LISTED}' {}) {}
          ORDER BY changed DESC, service_key DESC LIMIT {}",
         literal(PULL),
-        phase.unwrap_or_default(),
+        of_phase(wanted.phase.as_deref()),
         before.unwrap_or_default(),
         wanted.most
     );
-    let rows: Vec<KeyedRow> = query(client, &question).await?;
-    let listed = rows.into_iter().map(|row| {
-        let (version, changed, phase) = read(client, &row.value_utf8)?;
-        Ok(Listed {
-            key: row.service_key,
-            version,
-            phase,
-            changed,
-        })
-    });
-    listed.collect()
+    listed(client, &question).await
 }
 
 pub(super) async fn states(client: &Client, keys: &[String]) -> Result<Vec<(String, Kept)>> {

@@ -12,7 +12,7 @@ pub fn goes_on(fallback: &Fallback) -> String {
 
 /// For the summary and the report. `is_panel`: there are several reviewers, so this one is named.
 #[must_use]
-pub fn went_on(fallback: &Fallback, is_panel: bool) -> String {
+pub(crate) fn went_on(fallback: &Fallback, is_panel: bool) -> String {
     let Fallback {
         model,
         instead,

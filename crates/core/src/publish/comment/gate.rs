@@ -1,6 +1,7 @@
 //! The ways to turn a red check green, as sentences behind "To turn this check green:". The check's page and the end of the log
 //! say them.
 
+use super::numbers;
 use reviewer_text::count::plural;
 use reviewer_text::sanitize::clean;
 use reviewer_text::sentence::code;
@@ -73,11 +74,10 @@ pub fn by_running_again() -> &'static str {
 /// Other pull requests of the same head hold it back.
 #[must_use]
 pub fn by_settling(others: &[u64]) -> String {
-    let names: Vec<String> = others.iter().map(|number| format!("#{number}")).collect();
     let share = if others.len() == 1 { "shares" } else { "share" };
     format!(
         "settle or close {}, which {share} this head and its check, and run this job again.",
-        names.join(", ")
+        numbers(others)
     )
 }
 

@@ -233,7 +233,7 @@ pub fn not_approved(why: &NotApproved<'_>) -> String {
 
 /// The reason why there is no consensus.
 #[must_use]
-pub fn no_consensus(verdict: Verdict) -> &'static str {
+pub(crate) fn no_consensus(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Incomplete => "the review is incomplete",
         _ => "there was no review",

@@ -1,10 +1,11 @@
 //! The comment of a finding that is fixed, rewritten in place of a reply: GitHub tells nobody of an edit. And the same comment as
 //! it was, where the problem is back.
 
-use super::{RESOLVED_MARKER, Voice, cut};
+use super::{Voice, cut};
 use crate::domain::Thread;
 use crate::review::desk::{Effect, StagedReply};
 use crate::state::block::{self, Conversation, Hidden};
+use crate::state::rebuild::RESOLVED_MARKER;
 use reviewer_text::hidden::visible;
 use reviewer_text::sanitize::clean;
 use reviewer_text::sentence::code;

@@ -3,9 +3,9 @@
 
 use super::finding::{blocks, dot};
 use super::judgement::Judged;
-use super::{MAX_BODY, Voice, cut, unanchored};
+use super::{MAX_BODY, Voice, cut};
 use crate::domain::{Anchor, Finding, Side};
-use crate::state::block::{Hidden, Kind, Listed};
+use crate::state::block::{Hidden, Kind, Listed, Unanchored};
 use reviewer_text::count::{dollars, duration, plural};
 use reviewer_text::sentence::{cell, code, sentence};
 use serde_json::Value;
@@ -186,6 +186,16 @@ fn encoded(path: &str) -> String {
         }
     }
     out
+}
+
+/// A finding that the text of a review holds, for the runs that must not say it again.
+fn unanchored(finding: &Finding) -> Unanchored {
+    Unanchored {
+        id: finding.id.to_string(),
+        file: finding.file.clone(),
+        line: finding.line(),
+        finding: finding.assessment.finding.clone(),
+    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn commit(id: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::summary::tests::sample;
+    use crate::report::fixture::sample;
 
     #[test]
     fn a_link_leads_to_the_server_of_the_pull_request_or_nowhere() {

@@ -13,8 +13,8 @@ use crate::report::document::{
 };
 use crate::report::events::{EventKind, EventReport};
 use crate::report::findings::{ArgumentReport, FindingReport, ThreadReport};
+use crate::report::fixture::{finding, sample};
 use crate::report::reviewers::{RaisedReport, ReviewerReport, SourceReport};
-use crate::report::summary::tests::{finding, sample};
 use serde_json::json;
 use std::rc::Rc;
 
