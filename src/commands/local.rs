@@ -374,7 +374,7 @@ fn concluded(
     report.set_verdict(verdict, &evidence.tally);
     report.left_out.clone_from(&left_out);
     add_session(&mut report, held);
-    report.set_fallbacks(&host.fallbacks.all(), false);
+    report.set_fallbacks(&host.fallbacks.all(), host.is_panel());
     report.reviewers = collected.reviewers(host, held, &[]);
     report.reasons = why_incomplete(held, &first(left_out));
     report.notes.extend(not_part(&local.nested));

@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::host::session::Session;
-use reviewer_core::domain::{FindingId, Resolution, Score, Thread};
+use reviewer_core::domain::{Finding, FindingId, Resolution, Score, Thread};
 use reviewer_core::panel::Seat;
 use reviewer_core::panel::analysis::Weighed;
 use reviewer_core::panel::ledger::{self, Figures};
@@ -140,7 +140,7 @@ impl Collected {
         before.chain(now.map(|reply| &reply.thread))
     }
 
-    pub(super) fn nothing() -> Self {
+    fn nothing() -> Self {
         Self {
             entries: Vec::new(),
             due: BTreeSet::new(),
@@ -153,6 +153,19 @@ impl Collected {
             verdicts: Vec::new(),
             figures: Vec::new(),
             used: Vec::new(),
+        }
+    }
+
+    /// The same without a session, which only posts what a review before could not.
+    pub(super) fn carried(findings: impl Iterator<Item = Finding>) -> Self {
+        let entries: Vec<Entry> = (1..)
+            .zip(findings)
+            .map(|(id, one)| Entry::carried(id, one))
+            .collect();
+        Self {
+            due: entries.iter().map(|one| one.finding.id.clone()).collect(),
+            entries,
+            ..Self::nothing()
         }
     }
 

@@ -16,7 +16,7 @@ use reviewer_core::context::brief::OwnSection;
 use reviewer_core::context::division::{Division, Section};
 use reviewer_core::context::parts::Parts;
 use reviewer_core::context::suspicion::Suspicions;
-use reviewer_core::domain::{FileDiff, FindingId, PASSES, Role};
+use reviewer_core::domain::{FileDiff, Finding, FindingId, PASSES, Role};
 use reviewer_core::review::desk::{Desk, SharedDesk};
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::sections::{Assembled, Said};
@@ -139,7 +139,7 @@ impl Review<'_, '_> {
     async fn section(&self, section: &Section) -> Done {
         let began = self.host.setup.clock.instant();
         let (held, collected) = match self.not_begun(section) {
-            Some(end) => (unheld(end), Collected::nothing()),
+            Some(end) => (unheld(end), self.only_carried(section)),
             None => Box::pin(self.held(section, began)).await,
         };
         let (outcome, suspicions) = held;
@@ -200,7 +200,8 @@ impl Review<'_, '_> {
             self.beside(section, began).await
         };
         result.unwrap_or_else(|Failure(why)| {
-            (unheld(End::NotAsked(why.join(" "))), Collected::nothing())
+            let end = End::NotAsked(why.join(" "));
+            (unheld(end), self.only_carried(section))
         })
     }
 
@@ -241,9 +242,7 @@ impl Review<'_, '_> {
         talk: Talk<'_>,
         began: Instant,
     ) -> Result<(Held, Collected), Failure> {
-        let carried = self.ground.carried.iter();
-        let carried = carried.filter(|finding| self.is_of(section, &finding.file));
-        let carried: Vec<_> = carried.cloned().collect();
+        let carried: Vec<Finding> = self.carried(section).cloned().collect();
         let (places, candidates) = self.candidates(section);
         let ground = Ground {
             carried: &carried,
@@ -278,6 +277,17 @@ impl Review<'_, '_> {
         let time = (began, self.last(SECTIONS));
         let held = lead::led(host, talk, &matter, self.allowances.clone(), time).await?;
         Ok((held, Collected::new(host).of_places(&places)))
+    }
+
+    /// The findings in a section's files that a review before this one could not post.
+    fn carried(&self, section: &Section) -> impl Iterator<Item = &Finding> {
+        let carried = self.ground.carried.iter();
+        carried.filter(|finding| self.is_of(section, &finding.file))
+    }
+
+    /// They are posted although no session looks at the section.
+    fn only_carried(&self, section: &Section) -> Collected {
+        Collected::carried(self.carried(section).cloned())
     }
 
     /// The results of static analysis that a section judges, with their places among all.

@@ -3,10 +3,11 @@
 use crate::panel::body_with;
 use crate::review::{comments, finding, lost_page, post};
 use crate::spending::head;
-use crate::standin::github::{Change, events};
+use crate::standin::github::{Change, Fault, State, events};
 use crate::standin::model::panel::panel;
 use crate::standin::model::{Answer, Call, Request, Script};
 use crate::standin::world::{Ran, Workflow, World};
+use http::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -259,6 +260,33 @@ fn sections_that_the_budget_does_not_reach_are_named() {
     let files: u64 = unreviewed.filter_map(|one| one["files"].as_u64()).sum();
     assert_eq!(left_out(&ran).len() as u64, files);
     assert!(files > 0);
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
+fn what_could_not_be_posted_is_posted_by_a_run_that_does_not_reach_its_section() {
+    let mut honest = reviewer().into_behaviour();
+    let world = world(move |request| match (request.section(), request.pass()) {
+        (2, Some(2)) => Answer::text("I would rather not."),
+        _ => honest(request),
+    });
+    let down = Fault::Status(403, json!({ "message": "Not now." }));
+    let reviews = "/repos/octo/shop/pulls/1/reviews";
+    world.github.on(Method::POST, reviews, 9, down);
+    let ran = review(&world);
+    ran.ended(2, "incomplete");
+    let of = sections(&ran).len();
+    assert!(of > 3, "more than begin at once");
+    world.github.take_writes();
+    world.github.with(State::clear_faults);
+    let mut workflow = small(world.opened().quick());
+    let most = ("max_tokens".to_owned(), "1000".to_owned());
+    workflow.inputs.extend([most]);
+    let ran = world.run(&workflow);
+    ran.ended(2, "incomplete");
+    assert!(sections(&ran)[of - 1]["passes"] == json!([]));
+    assert_eq!(comments(&world.github.expect_review()).len(), of + 1);
     world.github.take_writes();
     world.finish();
 }

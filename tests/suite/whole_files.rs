@@ -211,6 +211,33 @@ fn a_draft_is_no_review_for_a_run_that_has_nothing_to_say() {
 }
 
 #[test]
+fn beside_a_draft_that_a_run_left_people_are_answered() {
+    let world = world(7);
+    let expired = || Fault::Status(401, json!({ "message": "Bad credentials" }));
+    world.github.on(Method::POST, A_REVIEW, 9, expired());
+    world.github.on(Method::DELETE, A_REVIEW, 9, expired());
+    world.review().ended(2, "incomplete");
+    world.github.expect_check_run();
+    world.github.with(State::clear_faults);
+    world.github.permit("writer", "write");
+    let root = world
+        .github
+        .remark(world.pull, "writer", ("src/page.ts", 8), "Why down?");
+    let asked = world
+        .github
+        .reply(root, "writer", "@review-my-code-bot help");
+    let event = "pull_request_review_comment";
+    let payload = events::comment_event(event, &world.github, world.pull, asked.id);
+    world
+        .run(&world.workflow(event, payload))
+        .ended(0, "skipped");
+    let (place, _) = world.github.expect_reply();
+    assert_eq!((place, drafts(&world.github)), (root, 0));
+    world.github.take_writes();
+    world.finish();
+}
+
+#[test]
 fn a_draft_that_disappears_is_no_review_and_nothing_is_lost() {
     let world = world(7);
     // Another run of the same account clears up.

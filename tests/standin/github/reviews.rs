@@ -264,6 +264,9 @@ pub fn reply(
     if let Some(refusal) = body_refusal(body) {
         return refusal;
     }
+    if has_draft(state, identity, pull) {
+        return Reply::unprocessable(&[SECOND_DRAFT]);
+    }
     let Some(comment) = state.add_reply(root, &identity.login, body) else {
         return Reply::not_found();
     };

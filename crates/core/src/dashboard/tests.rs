@@ -4,8 +4,8 @@ use super::*;
 use crate::domain::{CommitSha, Login};
 use crate::html_property::{Node, parse};
 use crate::lifecycle::{
-    Account, Agent, CallReason, Command, Decision, Facts, MergeState, Mergeable, Outcome, Phase,
-    PullKey, PullState, SessionResult, Settings, Timer,
+    Account, Agent, CallReason, Command, Decision, Facts, MergeAnswer, MergeState, Mergeable,
+    Outcome, Phase, PullKey, PullState, SessionResult, Settings, Timer,
 };
 use std::rc::Rc;
 
@@ -409,6 +409,22 @@ fn a_timeline_tells_what_did_something_and_folds_what_did_not() {
         .map(Node::text)
         .collect();
     assert_eq!(moves[1], "Reviewing →became Fixing");
+}
+
+#[test]
+fn a_merge_before_which_something_changed_is_not_blamed_on_the_head() {
+    let (viewer, policy) = (viewer(), policy());
+    let merge = Input::Merge {
+        attempt: 1,
+        answer: MergeAnswer::Moved,
+    };
+    let page = PullPage {
+        entries: vec![entry(1, merge, &[], "approved")],
+        ..shown(needs_human())
+    };
+    let text = hold(&pull(&around(&viewer, &policy), &page)).text();
+    assert!(text.contains("Something changed before the merge"));
+    assert!(!text.contains("head moved"));
 }
 
 #[test]

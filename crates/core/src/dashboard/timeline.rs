@@ -208,7 +208,7 @@ fn merge(answer: &MergeAnswer) -> (String, Option<&str>) {
         MergeAnswer::Merged => "GitHub merged it",
         MergeAnswer::Armed => "GitHub merges it once its requirements are met",
         MergeAnswer::Queued => "It is in the merge queue",
-        MergeAnswer::Moved => "The head moved before the merge",
+        MergeAnswer::Moved => "Something changed before the merge, so it is looked at again",
         MergeAnswer::Unknown => "GitHub does not know yet whether it can be merged",
         MergeAnswer::Disarmed => "The armed merge was taken back",
         MergeAnswer::Refused { why } => return ("GitHub refused the merge".into(), Some(why)),

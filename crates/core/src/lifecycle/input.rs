@@ -40,7 +40,7 @@ pub enum MergeAnswer {
     Armed,
     /// In the merge queue.
     Queued,
-    /// The head is another one.
+    /// The head is another one, or something else has changed since the approval was read.
     Moved,
     /// GitHub does not know yet whether it can be merged.
     Unknown,

@@ -109,6 +109,19 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// A finding that a review before this one has made and could not post.
+    #[must_use]
+    pub fn carried(id: u32, finding: Finding) -> Self {
+        Self {
+            id,
+            given: finding.assessment.score,
+            finding,
+            fate: Fate::Staged,
+            carried: true,
+            worded: true,
+        }
+    }
+
     #[must_use]
     pub fn thread_id(&self) -> ThreadId {
         ThreadId::Provisional(self.id)
@@ -389,15 +402,7 @@ impl Desk {
 
     /// Lays down what a review before this one has found and could not post.
     pub fn carry(&mut self, finding: Finding) {
-        let id = self.next_id();
-        self.entries.push(Entry {
-            id,
-            given: finding.assessment.score,
-            finding,
-            fate: Fate::Staged,
-            carried: true,
-            worded: true,
-        });
+        self.entries.push(Entry::carried(self.next_id(), finding));
     }
 
     fn next_id(&self) -> u32 {

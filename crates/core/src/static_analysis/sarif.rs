@@ -198,6 +198,7 @@ fn words(message: Option<&Message>, rule: Option<&Rule>) -> String {
     for (index, argument) in arguments.enumerate() {
         let argument = cut(argument, LONGEST_ARGUMENT);
         text = text.replacen(&format!("{{{index}}}"), argument, MOST_ARGUMENTS);
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT.min(text.len())));
     }
     text
 }

@@ -451,6 +451,22 @@ async fn a_page_hears_of_a_change_and_of_the_end_of_the_service() {
 }
 
 #[tokio::test]
+async fn a_page_that_changes_all_the_time_leaves_its_token_most_of_its_rate() {
+    let server = Server::start().await;
+    let visit = signed_in(&server, READ).await;
+    let clock = Clock::scaled(1.0);
+    let begun = clock.instant();
+    let answer = visit.request(Method::GET, "/ui/events?pull=octo/shop/7&seen=0");
+    let mut page = answer.send().await.expect("an answer").bytes_stream();
+    for version in 1..3 {
+        server.fake.version.store(version, Ordering::Relaxed);
+        assert!(event(&mut page).await.is_some());
+    }
+    let took = clock.instant().duration_since(begun);
+    assert!(took >= Duration::from_secs(3), "{took:?}");
+}
+
+#[tokio::test]
 async fn listeners_share_their_looks_at_the_store_and_have_few_places() {
     let server = Server::with(
         HttpLimits {

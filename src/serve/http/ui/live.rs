@@ -22,6 +22,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// The time between two looks at the store.
 const CADENCE: Duration = Duration::from_secs(1);
+/// The least time between two events of a page. It loads itself again at each, and its token has a rate.
+const PAUSE: Duration = Duration::from_secs(3);
 /// A line without a meaning, by which both sides see that the connection is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// After this time a browser connects again.
@@ -179,7 +181,8 @@ struct Listener<B> {
     shared: Arc<Shared<B>>,
     shown: Shown,
     before: Arc<Look>,
-    has_looked: bool,
+    /// The time until the next look.
+    pause: Duration,
     /// True after a change: what follows from it a moment later, such as a cost, is told once more.
     again: bool,
     until: Instant,
@@ -191,9 +194,7 @@ impl<B: Backend> Listener<B> {
     /// Waits for the next change; `None` at the end.
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
         loop {
-            if std::mem::replace(&mut self.has_looked, true) {
-                self.rest().await;
-            }
+            self.rest().await;
             if *self.ending.borrow() || self.shared.settings.clock.instant() >= self.until {
                 return None;
             }
@@ -202,6 +203,7 @@ impl<B: Backend> Listener<B> {
             self.before = look;
             if moves || std::mem::take(&mut self.again) {
                 self.again = moves;
+                self.pause = PAUSE;
                 // A browser passes no event on that has no data.
                 return Some((Ok(Event::default().event("change").data("now")), self));
             }
@@ -209,8 +211,9 @@ impl<B: Backend> Listener<B> {
     }
 
     async fn rest(&mut self) {
+        let pause = std::mem::replace(&mut self.pause, CADENCE);
         tokio::select! {
-            () = tokio::time::sleep(CADENCE) => {}
+            () = tokio::time::sleep(pause) => {}
             _ended = self.ending.wait_for(|ended| *ended) => {}
         }
     }
@@ -244,7 +247,7 @@ pub(super) async fn events<B: Backend>(
     let listener = Listener {
         shown,
         before: shared.ui.pulse.look(&shared).await,
-        has_looked: false,
+        pause: Duration::ZERO,
         again: false,
         until: shared.settings.clock.instant() + LONGEST,
         ending: shared.ui.ending.subscribe(),
