@@ -30,6 +30,8 @@ pub struct Figures<'a> {
 const MAX_TABLE: usize = 20_000;
 const LONGEST_CELL: usize = 200;
 const LONGEST_LINK: usize = 600;
+/// The length of an empty line between paragraphs.
+const BREAK: usize = 2;
 
 const PARTIAL: &str =
     "The review was not completed; these come from the passes that were finished.";
@@ -79,16 +81,15 @@ impl Voice<'_> {
         if text.len() + table.len() + end.len() <= MAX_BODY {
             let _ = write!(text, "\n\n{table}");
         }
-        let mut whole = String::new();
-        for finding in unanchored_findings {
-            let place = format!(" · {}", code(&finding.place()));
-            let _ = write!(whole, "{}\n\n", self.told(finding, &place));
-        }
         let room = MAX_BODY.saturating_sub(text.len() + end.len());
-        match cut(whole.trim_end(), room) {
-            whole if whole.is_empty() => format!("{text}\n\n{end}"),
-            whole => format!("{text}\n\n{whole}\n\n{end}"),
+        let told = unanchored_findings.iter().map(|finding| {
+            let place = format!(" · {}", code(&finding.place()));
+            self.told(finding, &place)
+        });
+        for finding in within(told.collect(), room) {
+            let _ = write!(text, "\n\n{finding}");
         }
+        format!("{text}\n\n{end}")
     }
 
     fn title(&self, findings: &[&Finding]) -> String {
@@ -173,6 +174,20 @@ impl Voice<'_> {
         parts.push(code(&format!("{} help", self.mention)));
         format!("<sub>{}</sub>", parts.join(" · "))
     }
+}
+
+/// Findings cut so that all of them have room: the short ones stay whole, the long ones share what is left.
+fn within(mut findings: Vec<String>, room: usize) -> Vec<String> {
+    let mut shortest_first: Vec<usize> = (0..findings.len()).collect();
+    shortest_first.sort_by_key(|&at| findings[at].len());
+    let mut left = room;
+    for (done, at) in shortest_first.into_iter().enumerate() {
+        let share = left / (findings.len() - done);
+        let kept = cut(findings[at].trim_end(), share.saturating_sub(BREAK));
+        left = left.saturating_sub(kept.len() + BREAK);
+        findings[at] = kept;
+    }
+    findings
 }
 
 /// A path inside an address.

@@ -142,6 +142,36 @@ fn many_findings_fit_into_the_body_with_the_manifest_whole() {
 }
 
 #[test]
+fn no_finding_below_the_table_is_cut_off_by_the_long_ones_before_it() {
+    let mut findings: Vec<Finding> = (0..8)
+        .map(|_| {
+            let mut long = scored(7);
+            long.body = format!("```\n{}", "It is lost. ".repeat(1_500));
+            long
+        })
+        .collect();
+    for (at, finding) in findings.iter_mut().enumerate() {
+        finding.assessment.finding = format!("Defect {at} of the file.");
+        finding.anchor = Anchor::File;
+    }
+    let mut short = scored(7);
+    short.body = "It is read to its end.".into();
+    findings.push(short);
+    let findings: Vec<&Finding> = findings.iter().collect();
+    let body = body(&findings, &findings, false);
+    let (shown, _) = body.split_once("<sub>").unwrap();
+    for at in 0..8 {
+        assert!(
+            shown.contains(&format!("**Defect {at} of the file.**")),
+            "{at}"
+        );
+    }
+    assert!(shown.contains("It is read to its end."));
+    assert!(body.len() <= MAX_BODY + 100, "{}", body.len());
+    assert!(block::parse(&body).hidden.is_some());
+}
+
+#[test]
 fn the_table_gives_way_to_a_manifest_that_needs_the_room() {
     let mut found = scored(7);
     found.assessment.finding = "<".repeat(3_900);
