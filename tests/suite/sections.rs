@@ -285,6 +285,16 @@ fn a_sidecar_that_dies_takes_its_own_section_along_and_no_other() {
     let of = sections(&ran).len();
     let why = format!("Section 2 of {of} was not reviewed to the end. Pass 2 of 4 failed: ");
     assert!(reasons(&ran).contains(&why), "{}", reasons(&ran));
+    let warnings = ran.annotations("warning");
+    let restarted = warnings
+        .iter()
+        .filter(|one| one.contains("It was started again"));
+    let restarted: Vec<_> = restarted.collect();
+    assert!(!restarted.is_empty(), "{warnings:#?}");
+    assert!(
+        restarted.iter().all(|one| one.starts_with("Section 2: ")),
+        "{restarted:#?}"
+    );
     let reviewed = sections(&ran).iter().filter(|one| one["reviewed"] == true);
     assert_eq!(reviewed.count(), of - 1);
     assert_eq!(comments(&world.github.expect_review()).len(), of + 1);
