@@ -102,8 +102,8 @@ impl GitHub {
             comment.in_reply_to == Some(root) && mark(&comment.body) == mark(body)
         };
         let look = || async { self.said(key, same).await };
-        self.once(|| async { self.json(call()).await.map(posted) }, look)
-            .await
+        let post = || async { self.json(call()).await.map(posted) };
+        self.once(|| self.without_draft(key, post), look).await
     }
 
     /// Below the description, where the conversation is.
