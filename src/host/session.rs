@@ -10,7 +10,7 @@ use reviewer_agent::tools::{candidate_names, hidden_in_review, hidden_without_ca
 use reviewer_core::config::{ModelChoice, ReviewerChoice};
 use reviewer_core::publish::comment;
 use reviewer_core::review::desk::{Desk, SharedDesk};
-use reviewer_core::review::fallback::{Cause, Fallback, Fallbacks, Share};
+use reviewer_core::review::fallback::{Cause, Fallback, Fallbacks, Portion};
 use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
 use std::sync::{Arc, OnceLock};
@@ -53,7 +53,7 @@ pub(crate) struct Session {
     /// The models that the run could not use.
     fallbacks: Fallbacks,
     /// Its part of the run's work, where that is not the whole.
-    share: OnceLock<Share>,
+    portion: OnceLock<Portion>,
     /// Its own fallback.
     fell_back: OnceLock<Fallback>,
 }
@@ -86,14 +86,14 @@ impl Session {
             desk: SharedDesk::default(),
             usage: budget.usage.open(),
             fallbacks: budget.fallbacks.clone(),
-            share: OnceLock::new(),
+            portion: OnceLock::new(),
             fell_back: OnceLock::new(),
         })
     }
 
     /// Gives it a part of the run's work, once.
-    fn take(&self, share: Share) {
-        self.share.get_or_init(|| share);
+    fn take(&self, portion: Portion) {
+        self.portion.get_or_init(|| portion);
     }
 
     /// Its way to the model.
@@ -150,7 +150,7 @@ impl Session {
         self.usage.pass(route.taken());
         let fallback = Fallback {
             reviewer: self.reviewer.name.clone(),
-            share: self.share.get().copied().unwrap_or(Share::Whole),
+            portion: self.portion.get().copied().unwrap_or(Portion::Whole),
             model: self.reviewer.model.clone(),
             instead: instead.clone(),
             since: since.to_owned(),
@@ -239,9 +239,9 @@ impl Sessions {
     }
 
     /// Gives all of them a part of the run's work.
-    pub(crate) fn take(&self, share: Share) {
+    pub(crate) fn take(&self, portion: Portion) {
         for session in std::iter::once(&self.first).chain(self.beside()) {
-            session.take(share);
+            session.take(portion);
         }
     }
 

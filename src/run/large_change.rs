@@ -18,7 +18,7 @@ use reviewer_core::context::parts::Parts;
 use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{FileDiff, FindingId, PASSES, Role};
 use reviewer_core::review::desk::{Desk, SharedDesk};
-use reviewer_core::review::fallback::Share;
+use reviewer_core::review::fallback::Portion;
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::sections::{Assembled, Said};
 use reviewer_core::review::session_outcome::{End, Outcome, SectionLog};
@@ -242,7 +242,7 @@ impl Review<'_, '_> {
         talk: Talk<'_>,
         began: Instant,
     ) -> Result<(Held, Collected), Failure> {
-        host.sessions().take(Share::Section(section.number));
+        host.sessions().take(Portion::Section(section.number));
         let carried = self.ground.carried.iter();
         let carried = carried.filter(|finding| self.is_of(section, &finding.file));
         let carried: Vec<_> = carried.cloned().collect();
@@ -374,7 +374,7 @@ impl Review<'_, '_> {
         limits: RunLimits,
     ) -> Result<(Outcome, SharedDesk), Failure> {
         let own = self.host.beside(Work::Consolidation)?;
-        own.sessions().take(Share::Consolidation);
+        own.sessions().take(Portion::Consolidation);
         let (session, change) = (own.session(), self.matter.change);
         let weights = review_session::weights(&own, change);
         let subject = Arc::clone(self.ground.subject);

@@ -72,7 +72,7 @@ impl Report {
 mod tests {
     use super::*;
     use crate::config::ModelChoice;
-    use crate::review::fallback::{Cause, Share};
+    use crate::review::fallback::{Cause, Portion};
     use crate::review::limits::Used;
     use std::sync::Arc;
 
@@ -84,7 +84,7 @@ mod tests {
         };
         Fallback {
             reviewer: "general".into(),
-            share: Share::Whole,
+            portion: Portion::Whole,
             model: model("gpt-5"),
             instead: model("gpt-5-mini"),
             since: "pass 2 of 4".into(),
@@ -117,7 +117,7 @@ mod tests {
         let mut report = Report::default();
         let sections: Vec<Fallback> = (1..=35)
             .map(|number| Fallback {
-                share: Share::Section(number),
+                portion: Portion::Section(number),
                 why: format!("No credit is left, asked {number} times."),
                 ..fallback()
             })

@@ -85,7 +85,7 @@ impl Cause {
 
 /// The part of a run's work that a session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Share {
+pub enum Portion {
     /// All of a review or of a fix.
     Whole,
     /// A section of a large change, by its number.
@@ -99,7 +99,7 @@ pub enum Share {
 pub struct Fallback {
     /// The name of the reviewer.
     pub reviewer: String,
-    pub share: Share,
+    pub portion: Portion,
     pub model: ModelChoice,
     pub instead: ModelChoice,
     /// The stage in which the other model took over, such as `pass 2 of 4`.
@@ -156,7 +156,7 @@ impl<'a> Group<'a> {
     }
 
     fn takes(&self, other: &Fallback) -> bool {
-        let of_sections = |one: &Fallback| one.share != Share::Whole;
+        let of_sections = |one: &Fallback| one.portion != Portion::Whole;
         of_sections(self.first)
             && of_sections(other)
             && self.first.reviewer == other.reviewer
@@ -171,9 +171,9 @@ impl<'a> Group<'a> {
     /// The numbers of the sections that the other model reviewed, to the end or from some pass on.
     #[must_use]
     pub fn sections(&self) -> BTreeSet<usize> {
-        let sections = self.members().filter_map(|one| match one.share {
-            Share::Section(number) => Some(number),
-            Share::Whole | Share::Consolidation => None,
+        let sections = self.members().filter_map(|one| match one.portion {
+            Portion::Section(number) => Some(number),
+            Portion::Whole | Portion::Consolidation => None,
         });
         sections.collect()
     }
@@ -252,7 +252,7 @@ mod tests {
     fn fallback(before: Used) -> Fallback {
         Fallback {
             reviewer: "general".into(),
-            share: Share::Whole,
+            portion: Portion::Whole,
             model: model("gpt-5"),
             instead: model("gpt-5-mini"),
             since: "pass 2 of 4".into(),
@@ -315,21 +315,25 @@ mod tests {
 
     #[test]
     fn the_sections_of_a_reviewer_are_one_group_with_their_consolidation() {
-        let of = |share, input| {
+        let of = |portion, input| {
             let one = Fallback {
-                share,
+                portion,
                 ..fallback(Used::default())
             };
             one.usage.settle(used(input, 0.5));
             one
         };
-        let fix = of(Share::Whole, 1);
-        let sections = [Share::Section(2), Share::Section(1), Share::Consolidation];
-        let mut all: Vec<Fallback> = sections.map(|share| of(share, 10)).into();
+        let fix = of(Portion::Whole, 1);
+        let sections = [
+            Portion::Section(2),
+            Portion::Section(1),
+            Portion::Consolidation,
+        ];
+        let mut all: Vec<Fallback> = sections.map(|portion| of(portion, 10)).into();
         all.push(fix);
         all.push(Fallback {
             reviewer: "security".into(),
-            ..of(Share::Section(1), 10)
+            ..of(Portion::Section(1), 10)
         });
         let groups = Group::all(&all);
         let sizes: Vec<usize> = groups.iter().map(|one| one.others.len() + 1).collect();

@@ -106,7 +106,7 @@ fn as_sentence(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::config::ModelChoice;
-    use crate::review::fallback::{Cause, Share};
+    use crate::review::fallback::{Cause, Portion};
     use crate::review::limits::Used;
     use std::sync::Arc;
 
@@ -121,7 +121,7 @@ mod tests {
     fn fallback() -> Fallback {
         Fallback {
             reviewer: "security".into(),
-            share: Share::Whole,
+            portion: Portion::Whole,
             model: model("anthropic", "claude"),
             instead: model("openai", "gpt-5"),
             since: "pass 2 of 4".into(),
@@ -167,7 +167,7 @@ mod tests {
         let two = footer(&[fallback(), fallback()]);
         assert_eq!(two.as_deref(), Some("fallback openai/gpt-5"));
         let section = |number| Fallback {
-            share: Share::Section(number),
+            portion: Portion::Section(number),
             ..fallback()
         };
         let many = footer(&[section(1), section(2), section(4)]);
