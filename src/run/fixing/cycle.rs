@@ -225,11 +225,8 @@ impl Cycle<'_> {
             edits.clear();
         }
         let report = self.kept(&fixed.settled, |issue| reverts::marks(&fixed.edits, issue));
-        let bundled = if edits.is_empty() {
-            Vec::new()
-        } else {
-            handover::bundled(&fixed.edits.changed_files(), &fixed.ground.quotes)
-        };
+        let changed = Some(fixed.edits.changed_files()).filter(|_| !edits.is_empty());
+        let bundled = handover::bundled(&changed.unwrap_or_default(), &fixed.ground.quotes);
         Ok(Made {
             report,
             settled: fixed.settled,
