@@ -10,6 +10,9 @@ use crate::standin::shop;
 use crate::standin::world::{Ran, World};
 use serde_json::json;
 
+/// A model that cannot be used.
+type Failing = fn() -> Answer;
+
 /// A workflow that may push, and a writer.
 fn may_fix(world: &World) {
     let may = [
@@ -52,7 +55,7 @@ fn fixed_with(mut fails: impl FnMut() -> Answer + Send + 'static) -> (World, Ran
 #[test]
 fn a_fix_whose_model_cannot_be_used_is_made_by_the_other_one_and_its_report_says_so() {
     let overloaded = || Answer::status(529, json!({ "error": { "message": "Overloaded" } }));
-    let causes: [(fn() -> Answer, &str, &str); 3] = [
+    let causes: [(Failing, &str, &str); 3] = [
         (overloaded, "is overloaded", "overloaded"),
         (no_credit, "has no credit or quota left", "quota"),
         (unknown, "is not known to its endpoint", "unknown_model"),
