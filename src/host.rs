@@ -331,6 +331,13 @@ fn problems(inputs: &RawInputs, reviewers: &[ReviewerChoice]) -> Vec<String> {
     told
 }
 
+/// The problems with the model to fall back to, where all else is right.
+pub(crate) fn problems_of_fallback(inputs: &RawInputs) -> Vec<String> {
+    let reviewers = inputs::reviewer_choices(inputs).unwrap_or_default();
+    let mut fallbacks = reviewers.iter().filter_map(|one| one.fallback.as_ref());
+    fallbacks.next().map_or_else(Vec::new, fallback_problems)
+}
+
 /// The same of the model to fall back to.
 fn fallback_problems(model: &ModelChoice) -> Vec<String> {
     if !gateway::problems(model).is_empty() && lacks_only_key(model) {

@@ -335,8 +335,8 @@ fn agenda(job: &Job<'_>, facts: &Facts) -> Agenda {
 }
 
 /// Deletes what a run that was ended has left. Where that fails, the next review does it, as GitHub takes none beside a draft.
-async fn discard_drafts(job: &Job<'_>) {
-    if let Err(error) = job.github.discard_drafts(&job.pr).await {
+async fn discard_draft(job: &Job<'_>) {
+    if let Err(error) = job.github.outlast_draft(&job.pr).await {
         tracing::debug!("a draft of a review is left: {error}");
     }
 }
@@ -365,7 +365,7 @@ async fn follow(
         agenda = self::agenda(job, &facts);
     }
     if facts.has_draft && waits {
-        discard_drafts(job).await;
+        discard_draft(job).await;
     }
     fixing::catch_up(job, &mut facts, check).await;
     let mut outcome = match (&agenda.task, running) {

@@ -1,7 +1,7 @@
 //! The lifecycle service: a second driver of the same engine as the action. It decides when which review or fix runs.
 
 mod accounts;
-mod assembly;
+pub(crate) mod assembly;
 mod backend;
 mod claims;
 mod directory;

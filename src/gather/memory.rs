@@ -9,7 +9,7 @@ use reviewer_core::panel::review_state::Machines;
 use reviewer_core::state::block;
 use reviewer_core::state::rebuild::{self, Comment, Conversation, Rebuilt, ReviewBody, Sources};
 use reviewer_core::state::signature::Keys;
-use reviewer_github::{ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
+use reviewer_github::{ApiError, ChangedFile, GitHub, Review, ReviewComment, ReviewThread};
 use std::collections::{HashMap, HashSet};
 
 /// The maximum number of people with threads of their own whose access is asked for, the latest first: the reviewer
@@ -69,11 +69,7 @@ impl Memory<'_> {
         reviews: &[Review],
         files: &[ChangedFile],
     ) -> Result<Remembered, Failure> {
-        let (comments, (viewer, conversations)) = tokio::try_join!(
-            self.github.review_comments(self.pr),
-            self.github.review_threads(self.pr),
-        )
-        .map_err(Failure::new)?;
+        let (viewer, comments, conversations) = self.discussion(!reviews.is_empty()).await?;
         let ours = [self.trusted_bots, std::slice::from_ref(&viewer)].concat();
         let standings = self
             .standings(author, &ours, &comments, &conversations)
@@ -128,6 +124,30 @@ impl Memory<'_> {
             people,
             viewer,
         })
+    }
+
+    /// The login of the token, every comment on the change, and every conversation. Each comment belongs to a review and to a
+    /// conversation: where there is neither, none is asked for.
+    async fn discussion(
+        &self,
+        is_reviewed: bool,
+    ) -> Result<(Login, Vec<ReviewComment>, Vec<ReviewThread>), Failure> {
+        let (github, pr) = (self.github, self.pr);
+        let read = async {
+            if is_reviewed {
+                let read = tokio::try_join!(github.review_threads(pr), github.review_comments(pr));
+                let ((viewer, conversations), comments) = read?;
+                return Ok((viewer, comments, conversations));
+            }
+            let (viewer, conversations) = github.review_threads(pr).await?;
+            let comments = if conversations.is_empty() {
+                Vec::new()
+            } else {
+                github.review_comments(pr).await?
+            };
+            Ok((viewer, comments, conversations))
+        };
+        read.await.map_err(|error: ApiError| Failure::new(error))
     }
 
     /// The names that the reviewer has spoken under: its own identity, as GitHub tells it, and the trusted bots.

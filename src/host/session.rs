@@ -10,7 +10,7 @@ use reviewer_agent::tools::{candidate_names, hidden_in_review, hidden_without_ca
 use reviewer_core::config::{ModelChoice, ReviewerChoice};
 use reviewer_core::publish::comment;
 use reviewer_core::review::desk::{Desk, SharedDesk};
-use reviewer_core::review::fallback::{Cause, Fallback, Fallbacks};
+use reviewer_core::review::fallback::{Cause, Fallback, Fallbacks, Portion};
 use reviewer_core::review::usage::SessionUsage;
 use secrecy::SecretString;
 use std::sync::{Arc, OnceLock};
@@ -52,6 +52,8 @@ pub(crate) struct Session {
     pub usage: Arc<SessionUsage>,
     /// The models that the run could not use.
     fallbacks: Fallbacks,
+    /// Its part of the run's work, where that is not the whole.
+    portion: OnceLock<Portion>,
     /// Its own fallback.
     fell_back: OnceLock<Fallback>,
 }
@@ -84,8 +86,14 @@ impl Session {
             desk: SharedDesk::default(),
             usage: budget.usage.open(),
             fallbacks: budget.fallbacks.clone(),
+            portion: OnceLock::new(),
             fell_back: OnceLock::new(),
         })
+    }
+
+    /// Gives it a part of the run's work, once.
+    fn take(&self, portion: Portion) {
+        self.portion.get_or_init(|| portion);
     }
 
     /// Its way to the model.
@@ -142,6 +150,7 @@ impl Session {
         self.usage.pass(route.taken());
         let fallback = Fallback {
             reviewer: self.reviewer.name.clone(),
+            portion: self.portion.get().copied().unwrap_or(Portion::Whole),
             model: self.reviewer.model.clone(),
             instead: instead.clone(),
             since: since.to_owned(),
@@ -227,6 +236,13 @@ impl Sessions {
     /// Those beside the first one.
     pub fn beside(&self) -> impl Iterator<Item = &Session> {
         self.others.iter().chain(&self.fix_check)
+    }
+
+    /// Gives all of them a part of the run's work.
+    pub(crate) fn take(&self, portion: Portion) {
+        for session in std::iter::once(&self.first).chain(self.beside()) {
+            session.take(portion);
+        }
     }
 
     /// Returns true if several reviewers review.

@@ -18,6 +18,7 @@ use reviewer_core::context::parts::Parts;
 use reviewer_core::context::suspicion::Suspicions;
 use reviewer_core::domain::{FileDiff, Finding, FindingId, PASSES, Role};
 use reviewer_core::review::desk::{Desk, SharedDesk};
+use reviewer_core::review::fallback::Portion;
 use reviewer_core::review::limits::RunLimits;
 use reviewer_core::review::sections::{Assembled, Said};
 use reviewer_core::review::session_outcome::{End, Outcome, SectionLog};
@@ -242,6 +243,7 @@ impl Review<'_, '_> {
         talk: Talk<'_>,
         began: Instant,
     ) -> Result<(Held, Collected), Failure> {
+        host.sessions().take(Portion::Section(section.number));
         let carried: Vec<Finding> = self.carried(section).cloned().collect();
         let (places, candidates) = self.candidates(section);
         let ground = Ground {
@@ -382,6 +384,7 @@ impl Review<'_, '_> {
         limits: RunLimits,
     ) -> Result<(Outcome, SharedDesk), Failure> {
         let own = self.host.beside(Work::Consolidation)?;
+        own.sessions().take(Portion::Consolidation);
         let (session, change) = (own.session(), self.matter.change);
         let weights = review_session::weights(&own, change);
         let subject = Arc::clone(self.ground.subject);

@@ -7,8 +7,9 @@ use super::running::Parts;
 use super::secrets;
 use super::sessions::{Children, Ended};
 use super::world::SessionSettings;
+use crate::host;
 use reviewer_core::config::inputs::RawInputs;
-use reviewer_core::config::service::{Identity, ServiceConfig};
+use reviewer_core::config::service::{self, Identity, ServiceConfig};
 use reviewer_core::domain::Login;
 use reviewer_core::lifecycle::{Account, Agent, Policy};
 use reviewer_engine::clock::SystemClock;
@@ -102,6 +103,10 @@ pub(crate) async fn assemble(
     hidden.extend(secrets::store_password(&around.variables));
     hidden.extend(settings.state_keys.iter().cloned());
     hidden.extend(settings.inputs.get("opencode_api_key").cloned());
+    if let Some(keys) = settings.inputs.get("api_keys") {
+        let keys = service::api_keys(keys.expose_secret());
+        hidden.extend(keys.unwrap_or_default());
+    }
     let (sender, ends) = mpsc::unbounded_channel();
     let data = &config.sessions.log_directory;
     let environment = environment(config, around);
@@ -216,11 +221,11 @@ async fn accounts(
     }
 }
 
-fn settings(
+/// The inputs of all sessions that service.yml gives, with the models and their keys.
+pub(crate) fn models(
     config: &ServiceConfig,
-    around: &Surroundings,
-    agents: &Agents,
-) -> Result<SessionSettings, String> {
+    vars: &[(String, String)],
+) -> Result<BTreeMap<String, SecretString>, String> {
     let mut inputs: BTreeMap<String, SecretString> = config
         .inputs
         .iter()
@@ -231,9 +236,22 @@ fn settings(
         inputs.insert("model_base_url".into(), url.as_str().into());
     }
     if let Some(source) = &config.model_key {
-        let key = secrets::read(source, &around.variables)?;
+        let key = secrets::read(source, vars)?;
         inputs.insert("opencode_api_key".into(), key);
     }
+    if let Some(keys) = secrets::api_keys(config, vars)? {
+        inputs.insert("api_keys".into(), keys);
+    }
+    other_model(&inputs)?;
+    Ok(inputs)
+}
+
+fn settings(
+    config: &ServiceConfig,
+    around: &Surroundings,
+    agents: &Agents,
+) -> Result<SessionSettings, String> {
+    let mut inputs = models(config, &around.variables)?;
     for (name, value) in [("fix", "on_request"), ("fix_delivery", "push")] {
         inputs.insert(name.into(), value.into());
     }
@@ -258,6 +276,31 @@ fn settings(
             .collect(),
         mention: mention(config),
     })
+}
+
+/// Complains about a model to fall back to that cannot be asked: each session would end before it begins.
+fn other_model(inputs: &BTreeMap<String, SecretString>) -> Result<(), String> {
+    let mut given = RawInputs::default();
+    for name in [
+        "model",
+        "model_base_url",
+        "opencode_api_key",
+        "api_keys",
+        "fallback_model",
+    ] {
+        if let Some(value) = inputs.get(name) {
+            given.set(name, value.expose_secret());
+        }
+    }
+    let problems = host::problems_of_fallback(&given);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let told = problems.join(" ");
+    Err(told.replace(
+        "to api_keys.",
+        "to what api_keys_file or api_keys_env names.",
+    ))
 }
 
 /// The name by which people address the service.

@@ -44,6 +44,24 @@ pub(crate) fn read_file(path: &Path) -> Result<SecretString, String> {
     }
 }
 
+/// The keys of further providers, as the input `api_keys` takes them.
+pub(crate) fn api_keys(
+    config: &ServiceConfig,
+    vars: &[(String, String)],
+) -> Result<Option<SecretString>, String> {
+    let Some(source) = &config.api_keys else {
+        return Ok(None);
+    };
+    let text = read(source, vars)?;
+    let place = match source {
+        SecretSource::File(path) => format!("The file {}", path.display()),
+        SecretSource::Variable(name) => format!("The environment variable {name}"),
+    };
+    let keys = service::api_keys(text.expose_secret());
+    keys.map_err(|problem| format!("{place} {problem}"))?;
+    Ok(Some(text))
+}
+
 /// The keys that sign states, the first one, and that are accepted, all of them. Without own ones they are made of the master key and
 /// the earlier ones, or of the webhook's secret.
 pub(crate) fn state_keys(

@@ -57,8 +57,13 @@ pub struct Serving {
 /// The example pull request in a repository where quality reviews, may call security, and the service merges. The model follows the
 /// script, and calls security once this code is in the change.
 pub fn world(script: Script, fixed: &'static str) -> World {
+    with_model(behaviour(script, fixed))
+}
+
+/// The same with any model.
+pub fn with_model(model: impl FnMut(&Request) -> Answer + Send + 'static) -> World {
     let settings = Change::write(".github/opencode-reviewer.yml", SETTINGS);
-    World::settled(&[settings], &[], behaviour(script, fixed))
+    World::settled(&[settings], &[], model)
 }
 
 /// The model of that world.
@@ -166,6 +171,27 @@ impl Serving {
             config["limits"][name] = json!(limit);
         }
         std::fs::write(file, config.to_string()).expect("a file");
+        add_agents(&world, &folder);
+        Self::start(world, folder, port, &[])
+    }
+
+    /// With a model to fall back to, the keys of further providers, and the address of a proxy that leads there.
+    pub fn falling_back(world: World, fallback: &str, keys: &str, proxy: &str) -> Self {
+        permit_agents(&world);
+        let folder = open_folder();
+        let account = json!({ "account": "quality" });
+        let port = write_config(&world, &folder, account, &["octo/shop"]);
+        let file = folder.path().join(FIRST);
+        let mut config: Value = serde_json::from_str(&read(&file)).expect("JSON");
+        config["inputs"] = json!({ "fallback_model": fallback });
+        config["api_keys_file"] = json!("further.keys");
+        for (name, text) in [
+            (FIRST, config.to_string().as_str()),
+            ("further.keys", keys),
+            (PROXY, proxy),
+        ] {
+            std::fs::write(folder.path().join(name), text).expect("a file");
+        }
         add_agents(&world, &folder);
         Self::start(world, folder, port, &[])
     }
@@ -583,6 +609,8 @@ const SECOND: &str = "service-2.yml";
 /// The files with the store's address and password, where it is on a server.
 const ADDRESS: &str = "store.address";
 const PASSWORD: &str = "store.password";
+/// The file with the address of a proxy, where there is one.
+const PROXY: &str = "proxy.address";
 
 fn write_config_named(
     world: &World,
@@ -647,6 +675,11 @@ fn command_of(world: &World, folder: &TempDir, config: &str, arguments: &[&str])
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a log"))
         .stderr(log);
+    if let Ok(proxy) = std::fs::read_to_string(folder.path().join(PROXY)) {
+        command
+            .env("HTTP_PROXY", proxy)
+            .env("NO_PROXY", "127.0.0.1");
+    }
     if let Ok(address) = std::fs::read_to_string(folder.path().join(ADDRESS)) {
         let password = std::fs::read_to_string(folder.path().join(PASSWORD));
         command

@@ -178,9 +178,15 @@ fn six_hundred_files_are_reviewed_whole_in_few_more_requests_than_there_are_page
         Change::write(&format!("src/module{}/file{number}.ts", number % 50), text)
     };
     let changes: Vec<Change> = (1..=600).map(file).collect();
-    let world = World::with(&changes, Script::new().into_behaviour());
+    let script = Script::new().pass(1, |request| {
+        let shown = request.last_user().contains("load(\"1\", 1)");
+        let text = "Module 1 is loaded before the account is known.";
+        let found = || post(finding("src/module1/file1.ts", 1, 7, text));
+        shown.then(found).into_iter().collect()
+    });
+    let world = World::with(&changes, script.into_behaviour());
     let ran = world.run(&world.opened().quick());
-    ran.ended(0, "clean");
+    ran.ended(0, "findings");
     assert!(left_out(&ran).is_empty(), "{:?}", left_out(&ran));
     let lines: u64 = sections(&ran)
         .iter()
@@ -196,9 +202,12 @@ fn six_hundred_files_are_reviewed_whole_in_few_more_requests_than_there_are_page
     let pages = 7;
     assert!(
         asked.len() <= pages + 20,
-        "{} requests for {pages} pages: {asked:?}",
+        "{} requests for {pages} pages: {asked:#?}",
         asked.len()
     );
+    let said = comments(&world.github.expect_review());
+    assert_eq!(said.len(), 1, "{said:#?}");
+    body_with(&said, "Module 1 is loaded before the account is known.");
     world.github.expect_check_run();
     world.finish();
 }
@@ -304,6 +313,16 @@ fn a_sidecar_that_dies_takes_its_own_section_along_and_no_other() {
     let of = sections(&ran).len();
     let why = format!("Section 2 of {of} was not reviewed to the end. Pass 2 of 4 failed: ");
     assert!(reasons(&ran).contains(&why), "{}", reasons(&ran));
+    let warnings = ran.annotations("warning");
+    let restarted = warnings
+        .iter()
+        .filter(|one| one.contains("It was started again"));
+    let restarted: Vec<_> = restarted.collect();
+    assert!(!restarted.is_empty(), "{warnings:#?}");
+    assert!(
+        restarted.iter().all(|one| one.starts_with("Section 2: ")),
+        "{restarted:#?}"
+    );
     let reviewed = sections(&ran).iter().filter(|one| one["reviewed"] == true);
     assert_eq!(reviewed.count(), of - 1);
     assert_eq!(comments(&world.github.expect_review()).len(), of + 1);

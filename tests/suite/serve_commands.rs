@@ -554,3 +554,33 @@ fn a_file_that_cannot_be_imported_says_why_and_makes_no_store() {
     }
     place.github.finish();
 }
+
+#[test]
+fn a_model_to_fall_back_to_without_a_key_is_named_before_the_service_starts() {
+    let lines = "repositories: [octo/shop]\nmaster_key_file: master.key\nagents: [{ name: quality, login: octo-quality }]\n\
+                 api_keys_file: further.keys\ninputs: { fallback_model: openai/gpt-5 }\n";
+    let place = Place::new(GitHub::start("octo/shop"), "  account: quality\n", lines);
+    let sentence = "The input fallback_model names the provider openai, which needs a key; add a line openai=… with it to what \
+                    api_keys_file or api_keys_env names.";
+    place.write("further.keys", "xai=sk-another-key-0123456789");
+    let told = place.refused("check", "");
+    assert!(told.contains(&format!("wrong  {sentence}")), "{told}");
+    place.write("further.keys", "sk-another-key-0123456789");
+    let told = place.refused("check", "");
+    assert!(
+        told.contains("further.keys has no lines provider=key, one for each provider."),
+        "{told}"
+    );
+    assert!(!told.contains("sk-another"), "{told}");
+    place.write("further.keys", "openai=sk-another-key-0123456789");
+    let told = place.refused("check", "");
+    assert!(
+        told.contains("The keys of further providers can be read."),
+        "{told}"
+    );
+    assert!(
+        told.contains("The model to fall back to can be asked."),
+        "{told}"
+    );
+    assert!(!told.contains("sk-another"), "{told}");
+}

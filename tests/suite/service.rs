@@ -4,8 +4,10 @@
 use crate::dice::Dice;
 use crate::fixing::{CEIL, FLOOR};
 use crate::standin::github::{Change, State, Write};
+use crate::standin::model::{Answer, Model};
 use crate::standin::serving::{self, Server, Serving};
 use crate::standin::world::World;
+use serde_json::json;
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -325,6 +327,31 @@ fn settings_that_point_the_model_at_an_internal_address_are_refused_and_the_oper
     assert!(serving.log().contains(sentence), "{}", serving.log());
     assert!(!serving.world.model.requests().is_empty());
     serving.world.github.take_writes();
+    serving.finish();
+}
+
+#[test]
+fn where_the_model_cannot_be_used_another_provider_s_model_lives_the_same_life_with_its_own_key() {
+    const KEY_OF_OTHER: &str = "other-key-0123456789";
+    // By name on this machine, so that a proxy can stand in for it.
+    let provider = "privatemode-ai";
+    let other = Model::start(serving::behaviour(crate::fixing::script(9), CEIL));
+    let nothing = json!({ "error": { "message": "Insufficient Balance", "code": "payment" } });
+    let world = serving::with_model(move |_| Answer::status(402, nothing.clone())).quick();
+    let proxy = other.url().trim_end_matches("/v1").to_owned();
+    let (fallback, keys) = (
+        format!("{provider}/third"),
+        format!("{provider}={KEY_OF_OTHER}\n"),
+    );
+    let mut serving = Serving::falling_back(world, &fallback, &keys, &proxy);
+    serving.open();
+    until(&mut serving, "merged");
+    judge(&serving);
+    let bearer = format!("Bearer {KEY_OF_OTHER}");
+    let headers = other.headers();
+    assert!(!headers.is_empty());
+    assert!(headers.iter().all(|one| one["authorization"] == bearer));
+    assert!(!serving.log().contains(KEY_OF_OTHER));
     serving.finish();
 }
 

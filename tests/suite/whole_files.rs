@@ -1,5 +1,7 @@
 //! Findings on whole files, which take no comment on a line: part of the one review, and never lost nor said twice.
 
+mod at_once;
+
 use crate::review::{comments, finding, lost_page, post};
 use crate::standin::github::{Act, Change, Fault, GitHub, Identity, State, Write, events};
 use crate::standin::model::Script;

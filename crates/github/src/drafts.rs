@@ -10,9 +10,18 @@ use super::wire;
 use reviewer_core::domain::{PrKey, ReviewEvent};
 use reviewer_core::publish::comment::Voice;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// GitHub's refusal of a second draft of one account.
 const SECOND_DRAFT: &str = "one pending review";
+
+/// The pause between looks at a draft, and the number of looks at which one that does not change counts as left. A run at work adds a
+/// comment each second or two, and tries an unclear one again within 22 seconds.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
+const UNCHANGED_LOOKS: usize = 3;
+/// The maximum number of looks at one draft, and of drafts that a request waits for.
+const MOST_LOOKS: usize = 30;
+const MOST_DRAFTS: usize = 3;
 
 const POST: &str = "post the review";
 const DRAFT: &str = "draft the review";
@@ -38,6 +47,18 @@ struct Draft {
     id: u64,
     /// GraphQL's id of it.
     node_id: String,
+}
+
+/// The draft that the account has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Nothing,
+    /// One of the reviewer, by a run at work or by one that was ended.
+    Own {
+        id: u64,
+        comments: usize,
+    },
+    Persons,
 }
 
 impl GitHub {
@@ -117,20 +138,46 @@ impl GitHub {
         }
     }
 
-    /// Deletes the reviewer's drafts, which a run that was ended may have left behind, and returns how many there were. A person's
-    /// own stay.
-    pub async fn discard_drafts(&self, key: &PrKey) -> Result<usize, ApiError> {
-        let mut deleted = 0;
-        for review in self.listed_reviews(key).await? {
-            if is_own_draft(&review) {
-                self.delete_draft(key, review.id).await?;
-                deleted += 1;
+    /// Outlasts a draft of the reviewer: a run at work submits or deletes its own, and one that stays as it is was left by a run that
+    /// was ended, and is deleted. False: the draft is a person's own, which stays.
+    pub async fn outlast_draft(&self, key: &PrKey) -> Result<bool, ApiError> {
+        let mut seen = self.held(key).await?;
+        let mut unchanged = 0;
+        for _ in 0..MOST_LOOKS {
+            let Held::Own { id, .. } = seen else {
+                return Ok(seen == Held::Nothing);
+            };
+            if unchanged == UNCHANGED_LOOKS {
+                return self.delete_draft(key, id).await.map(|()| true);
             }
+            self.clock.sleep(BETWEEN_LOOKS).await;
+            let now = self.held(key).await?;
+            unchanged = if now == seen { unchanged + 1 } else { 0 };
+            seen = now;
         }
-        Ok(deleted)
+        Ok(false)
     }
 
-    /// Sends what GitHub refuses as long as the account has a draft: again, if it was the reviewer's, which is deleted.
+    async fn held(&self, key: &PrKey) -> Result<Held, ApiError> {
+        let reviews = self.listed_reviews(key).await?;
+        let Some(draft) = reviews.into_iter().find(|one| !one.is_submitted()) else {
+            return Ok(Held::Nothing);
+        };
+        if !is_own_draft(&draft) {
+            return Ok(Held::Persons);
+        }
+        match self.review_comment_ids(key, draft.id).await {
+            Ok(comments) => Ok(Held::Own {
+                id: draft.id,
+                comments: comments.len(),
+            }),
+            Err(gone) if gone.is_not_found() => Ok(Held::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends what GitHub refuses as long as the account has a draft: again, once the reviewer's is gone. Several runs may wait for
+    /// one another.
     pub(super) async fn without_draft<T, S>(
         &self,
         key: &PrKey,
@@ -139,13 +186,17 @@ impl GitHub {
     where
         S: Future<Output = Result<T, ApiError>>,
     {
-        match send().await {
-            Err(error) if is_second_draft(&error) => match self.discard_drafts(key).await {
-                Ok(0) | Err(_) => Err(error),
-                Ok(_) => send().await,
-            },
-            outcome => outcome,
+        for _ in 0..MOST_DRAFTS {
+            match send().await {
+                Err(error) if is_second_draft(&error) => {
+                    if !matches!(self.outlast_draft(key).await, Ok(true)) {
+                        return Err(error);
+                    }
+                }
+                outcome => return outcome,
+            }
         }
+        send().await
     }
 
     /// Opens a draft with the comments of this review on lines. What an unclear answer has left is deleted: it could be an older one
@@ -169,7 +220,7 @@ impl GitHub {
                 }
                 Err(error) if error.may_have_happened() => {
                     self.clock.sleep(LOOKS[0]).await;
-                    self.discard_drafts(key).await?;
+                    self.outlast_draft(key).await?;
                     if sendings == SENDINGS {
                         return Err(error);
                     }
@@ -234,8 +285,9 @@ impl GitHub {
     async fn delete_draft(&self, key: &PrKey, id: u64) -> Result<(), ApiError> {
         let route = format!("{}/reviews/{id}", pull(key));
         match self.done(Call::delete("delete a draft", route)).await {
-            // It was deleted by the try before.
+            // It was deleted by the try before, or submitted meanwhile.
             Err(error) if error.is_not_found() => Ok(()),
+            Err(ApiError::Unprocessable { .. }) => Ok(()),
             outcome => outcome,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Place, sentence};
 use crate::host::Failure;
+use crate::serve::assembly;
 use crate::serve::known_agents::{KnownAgent, known_agents};
 use crate::serve::secrets;
 use reviewer_core::config::service::{Identity, SecretSource};
@@ -58,6 +59,7 @@ pub(super) async fn check(place: &Place<'_>) -> Result<(), Failure> {
     for (name, source) in named {
         source_check(&mut lines, name, source);
     }
+    api_keys(&mut lines);
     state_keys(&mut lines);
     let keys = lines.take(secrets::key_ring(config, place.vars)).flatten();
     if let Some(store) = opened(&mut lines).await {
@@ -90,6 +92,24 @@ fn source_check(lines: &mut Lines<'_>, name: &str, source: Option<&SecretSource>
         .is_some()
     {
         lines.ok(&format!("The {name} can be read."));
+    }
+}
+
+fn api_keys(lines: &mut Lines<'_>) {
+    let place = lines.place;
+    let keys = lines.take(secrets::api_keys(&place.config, place.vars));
+    if keys.flatten().is_some() {
+        lines.ok("The keys of further providers can be read.");
+    }
+    let falls_back = place.config.inputs.contains_key("fallback_model");
+    let has_keys = lines.wrong == 0;
+    if falls_back
+        && has_keys
+        && lines
+            .take(assembly::models(&place.config, place.vars))
+            .is_some()
+    {
+        lines.ok("The model to fall back to can be asked.");
     }
 }
 

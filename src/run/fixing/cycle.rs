@@ -24,6 +24,7 @@ use reviewer_core::fix::outcome::{
 use reviewer_core::fix::report::{Delivery, FixReport, KeptIssue, KeptOutcome};
 use reviewer_core::fix::reverts::{self, LineMarks};
 use reviewer_core::fix::selection::Selection;
+use reviewer_core::publish::comment::fallback;
 use reviewer_core::publish::comment::fixing::{self, Delivered, FixTold, Verified};
 use reviewer_core::report::events::EventKind;
 use reviewer_core::state::spending::{Account, Spent};
@@ -60,6 +61,8 @@ struct Made {
     /// The id of the tree that was checked.
     tree: Option<String>,
     beyond: Vec<String>,
+    /// The sentence about another model that went on with the fix.
+    fallback: Option<String>,
     gate: Gate,
     review_url: String,
     /// The reason why the session ended early.
@@ -222,11 +225,8 @@ impl Cycle<'_> {
             edits.clear();
         }
         let report = self.kept(&fixed.settled, |issue| reverts::marks(&fixed.edits, issue));
-        let bundled = if edits.is_empty() {
-            Vec::new()
-        } else {
-            handover::bundled(&fixed.edits.changed_files(), &fixed.ground.quotes)
-        };
+        let changed = Some(fixed.edits.changed_files()).filter(|_| !edits.is_empty());
+        let bundled = handover::bundled(&changed.unwrap_or_default(), &fixed.ground.quotes);
         Ok(Made {
             report,
             settled: fixed.settled,
@@ -235,6 +235,7 @@ impl Cycle<'_> {
             verified: checked.verified,
             tree: checked.tree,
             beyond,
+            fallback: job.host.session().fell_back().map(fallback::in_fix),
             gate,
             review_url,
             ended,
@@ -344,6 +345,7 @@ impl Cycle<'_> {
             verified: &made.verified,
             left_out: &self.selection.left_out,
             beyond: &made.beyond,
+            fallback: made.fallback.as_deref(),
         };
         post(
             job,

@@ -19,6 +19,10 @@ pub fn has_draft(state: &State, identity: &Identity, pull: &PullRequest) -> bool
 
 /// Deletes a draft. Nothing else can be deleted, and by nobody but its author.
 pub fn delete(state: &mut State, identity: &Identity, id: u64) -> Reply {
+    let submitted = state.review(id).is_some_and(|one| one.state != "PENDING");
+    if submitted {
+        return Reply::unprocessable(&["Can not delete a non-pending pull request review"]);
+    }
     let mine = |review: &Review| {
         review.id == id && review.state == "PENDING" && review.user == identity.login
     };

@@ -260,6 +260,9 @@ pub fn reply(
     if parent.in_reply_to_id.is_some() {
         return Reply::unprocessable(&["in_reply_to must be the top-level comment of a thread"]);
     }
+    if has_draft(state, identity, pull) {
+        return Reply::unprocessable(&[SECOND_DRAFT]);
+    }
     let body = request.text("body").unwrap_or_default();
     if let Some(refusal) = body_refusal(body) {
         return refusal;

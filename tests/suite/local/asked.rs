@@ -1,9 +1,9 @@
 //! What a person can ask of `local`, and how a mistake is answered.
 
 use super::{Machine, git, printed, three};
-use crate::standin::model::{Answer, Script};
+use crate::standin::model::{Answer, Request, Script};
 use crate::standin::world::{KEY, open_folder};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_mistyped_input_is_refused_with_the_nearest_name() {
@@ -202,5 +202,37 @@ fn a_folder_that_is_no_repository_to_compare_is_named() {
     let ran = machine.run(&[&format!("--path={}", empty.path().display())]);
     assert_eq!(ran.code, Some(2), "{}", ran.out);
     assert!(ran.err.contains("has no commit yet"), "{}", ran.err);
+    machine.finish();
+}
+
+#[test]
+fn where_the_model_cannot_be_used_the_other_one_finishes_and_the_result_says_so() {
+    let mut script = three(7).into_behaviour();
+    let busy = json!({ "error": { "message": "Insufficient Balance", "code": "payment" } });
+    let machine = Machine::with(move |request: &Request| {
+        let is_own = request.raw()["model"] == "scripted";
+        if is_own && request.pass() == Some(2) {
+            Answer::status(402, busy.clone())
+        } else {
+            script(request)
+        }
+    });
+    let fallback = "--input=fallback_model=standin/other";
+    let ran = machine.run(&[fallback, "--format=json"]);
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    let line = "standin/scripted has no credit or quota left; standin/other goes on";
+    assert!(ran.err.contains(line), "{}", ran.err);
+    let report: Value = serde_json::from_str(&ran.out).expect("a report");
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(4));
+    let entry = &report["fallbacks"][0];
+    assert_eq!(entry["fallback"], "standin/other");
+    assert_eq!(entry["since"], "pass 2 of 4");
+    assert_eq!(report["model"], "standin/scripted, standin/other");
+    // On the terminal, too.
+    let ran = machine.run(&[fallback]);
+    let told = "standin/other went on in its place, from pass 2 of 4 on.";
+    let words: Vec<&str> = ran.out.split_whitespace().collect();
+    let shown = words.join(" ");
+    assert!(shown.contains(told), "{shown}");
     machine.finish();
 }

@@ -232,6 +232,19 @@ fn a_draft_takes_comments_on_files_for_its_author_until_it_is_submitted() {
         422,
         "submitted already"
     );
+    let path = pulls(&format!("1/reviews/{id}"));
+    let deleted = try_call(&github, GitHub::TOKEN, Method::DELETE, &path, None).unwrap();
+    assert_eq!(deleted.status, 422, "submitted already");
+
+    // Beside a draft no reply is taken either.
+    let next = post(&github, &pulls("1/reviews"), &json!({ "body": "y" }));
+    let root = github.remark(1, "dev", ("src/a.ts", 5), "Why?");
+    let replies = pulls(&format!("1/comments/{root}/replies"));
+    let reply = post(&github, &replies, &json!({ "body": "So." }));
+    assert!(refusal(&reply).contains("one pending review"));
+    let path = pulls(&format!("1/reviews/{}", next.json["id"]));
+    let deleted = try_call(&github, GitHub::TOKEN, Method::DELETE, &path, None).unwrap();
+    assert_eq!(deleted.status, 200);
     let late = on_file(&github, GitHub::TOKEN, node, "src/a.ts");
     assert_eq!(late["errors"][0]["type"], "UNPROCESSABLE", "{late}");
     github.finish();

@@ -10,7 +10,7 @@ mod tests;
 
 pub use table::{SETTINGS, Setting};
 
-use super::values;
+use super::{reviewers, values};
 use crate::domain::{Login, RepoName};
 use forms::{address, model, reachable, repository, store};
 use reader::Reader;
@@ -122,6 +122,8 @@ pub struct ServiceConfig {
     pub model: String,
     pub model_base_url: Option<String>,
     pub model_key: Option<SecretSource>,
+    /// The keys of further providers.
+    pub api_keys: Option<SecretSource>,
     pub state_key: Option<SecretSource>,
     /// Further inputs of all sessions.
     pub inputs: BTreeMap<String, String>,
@@ -165,7 +167,12 @@ impl ServiceConfig {
     /// The environment variables that hold secrets.
     #[must_use]
     pub fn secret_variables(&self) -> Vec<&str> {
-        let further = [&self.master_key, &self.model_key, &self.state_key];
+        let further = [
+            &self.master_key,
+            &self.model_key,
+            &self.api_keys,
+            &self.state_key,
+        ];
         let sources = further.into_iter().flatten().chain([&self.webhook_secret]);
         let variables = sources.filter_map(|source| match source {
             SecretSource::Variable(name) => Some(name.as_str()),
@@ -181,6 +188,7 @@ impl ServiceConfig {
         let secrets = [
             &mut self.master_key,
             &mut self.model_key,
+            &mut self.api_keys,
             &mut self.state_key,
         ];
         let secrets = secrets.into_iter().flatten();
@@ -211,6 +219,14 @@ impl ServiceConfig {
 /// Reads one state key or several, as the input `state_key` does. `Err` continues "The state key …", without the keys.
 pub fn state_keys(text: &str) -> Result<Vec<SecretString>, String> {
     values::state_keys(text).map_err(|refusal| refusal.sentence(text, true))
+}
+
+/// Reads the keys of further providers, as the input `api_keys` does. `Err` continues "The file or variable with the keys …", without
+/// the keys.
+pub fn api_keys(text: &str) -> Result<Vec<SecretString>, String> {
+    let keys = reviewers::api_keys(text);
+    let keys = keys.map_err(|_| "has no lines provider=key, one for each provider.".to_owned());
+    Ok(keys?.into_values().collect())
 }
 
 /// Complains about settings that every service needs.
@@ -266,6 +282,7 @@ fn read(reader: &mut Reader) -> Option<ServiceConfig> {
         model: String::new(),
         model_base_url: reader.value("model_base_url", values::base_url),
         model_key: reader.secret("model_key"),
+        api_keys: reader.secret("api_keys"),
         state_key: reader.secret("state_key"),
         inputs: inputs(reader),
         limits: limits(reader),

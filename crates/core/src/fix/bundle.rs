@@ -49,6 +49,9 @@ pub struct Bundle {
     pub checks: Vec<String>,
     /// Issues that the prompt had no room for.
     pub beyond: Vec<String>,
+    /// The sentence about another model that went on with the fix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
     /// The cost of the session, in millionths of a dollar.
     pub cost_micros: u64,
     /// The tokens of the session.
@@ -196,6 +199,7 @@ impl Bundle {
             outcomes: Vec::new(),
             checks: Vec::new(),
             beyond: Vec::new(),
+            fallback: None,
             cost_micros: 0,
             tokens: 0,
             kid: None,

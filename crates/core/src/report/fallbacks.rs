@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::publish::comment::fallback::went_on;
-use crate::review::fallback::Fallback;
+use crate::review::fallback::{Fallback, Group};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +17,9 @@ pub struct FallbackReport {
     pub fallback: String,
     /// The stage in which it took over, such as `pass 2 of 4`.
     pub since: String,
+    /// The number of sections of a large change that it reviewed, in part or whole; only where the change was reviewed in sections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sections: Option<usize>,
     #[schemars(extend("enum" = [
         "unknown_model", "quota", "rate_limit", "overloaded", "failing", "unreachable", "silent"
     ]))]
@@ -28,37 +31,40 @@ pub struct FallbackReport {
     pub cost_usd: f64,
 }
 
-impl From<&Fallback> for FallbackReport {
-    fn from(fallback: &Fallback) -> Self {
-        let (tokens, cost_usd) = fallback.taken();
+impl From<&Group<'_>> for FallbackReport {
+    fn from(group: &Group<'_>) -> Self {
+        let (tokens, cost_usd) = group.taken();
+        let (first, sections) = (group.first, group.sections().len());
         Self {
-            reviewer: fallback.reviewer.clone(),
-            model: fallback.model.to_string(),
-            fallback: fallback.instead.to_string(),
-            since: fallback.since.clone(),
-            cause: fallback.cause.name(),
-            reason: fallback.why.clone(),
-            tokens: tokens.number,
+            reviewer: first.reviewer.clone(),
+            model: first.model.to_string(),
+            fallback: first.instead.to_string(),
+            since: first.since.clone(),
+            sections: (sections > 0).then_some(sections),
+            cause: first.cause.name(),
+            reason: first.why.clone(),
+            tokens,
             cost_usd,
         }
     }
 }
 
 impl Report {
-    /// Enters the fallbacks of the run so far, each with a warning and its model. Those that stand there already are brought up to
-    /// date.
+    /// Enters the fallbacks of the run so far, each with a warning and its model, those of all sections of a change as one. Those that
+    /// stand there already are brought up to date.
     pub fn set_fallbacks(&mut self, fallbacks: &[Fallback], is_panel: bool) {
-        for fallback in fallbacks {
-            let warning = went_on(fallback, is_panel);
+        let groups = Group::all(fallbacks);
+        for group in &groups {
+            let warning = went_on(group, is_panel);
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
-            let instead = fallback.instead.to_string();
+            let instead = group.first.instead.to_string();
             if !self.model.split(", ").any(|model| model == instead) {
                 self.model = format!("{}, {instead}", self.model);
             }
         }
-        self.fallbacks = fallbacks.iter().map(FallbackReport::from).collect();
+        self.fallbacks = groups.iter().map(FallbackReport::from).collect();
     }
 }
 
@@ -66,19 +72,19 @@ impl Report {
 mod tests {
     use super::*;
     use crate::config::ModelChoice;
-    use crate::review::fallback::Cause;
+    use crate::review::fallback::{Cause, Portion};
     use crate::review::limits::Used;
     use std::sync::Arc;
 
-    #[test]
-    fn a_fallback_is_entered_once_with_its_model_and_a_warning() {
+    fn fallback() -> Fallback {
         let model = |name: &str| ModelChoice {
             provider: "openai".into(),
             name: name.into(),
             ..ModelChoice::default()
         };
-        let fallback = Fallback {
+        Fallback {
             reviewer: "general".into(),
+            portion: Portion::Whole,
             model: model("gpt-5"),
             instead: model("gpt-5-mini"),
             since: "pass 2 of 4".into(),
@@ -86,7 +92,12 @@ mod tests {
             why: "No credit is left.".into(),
             before: Used::default(),
             usage: Arc::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_fallback_is_entered_once_with_its_model_and_a_warning() {
+        let fallback = fallback();
         let mut report = Report {
             model: "openai/gpt-5".into(),
             ..Report::default()
@@ -98,5 +109,27 @@ mod tests {
         assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
         assert_eq!(report.fallbacks.len(), 1);
         assert_eq!(report.fallbacks[0].cause, "quota");
+        assert_eq!(report.fallbacks[0].sections, None);
+    }
+
+    #[test]
+    fn all_sections_of_a_change_are_one_entry() {
+        let mut report = Report::default();
+        let sections: Vec<Fallback> = (1..=35)
+            .map(|number| Fallback {
+                portion: Portion::Section(number),
+                why: format!("No credit is left, asked {number} times."),
+                ..fallback()
+            })
+            .collect();
+        report.set_fallbacks(&sections, false);
+        assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+        assert!(
+            report.warnings[0].contains("went on in its place, in 35 sections. "),
+            "{}",
+            report.warnings[0]
+        );
+        assert_eq!(report.fallbacks.len(), 1);
+        assert_eq!(report.fallbacks[0].sections, Some(35));
     }
 }

@@ -5,6 +5,7 @@ use super::limits::{Count, Used};
 use super::sidecar_events::TurnError;
 use super::usage::SessionUsage;
 use crate::config::ModelChoice;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -82,11 +83,23 @@ impl Cause {
     }
 }
 
+/// The part of a run's work that a session does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Portion {
+    /// All of a review or of a fix.
+    Whole,
+    /// A section of a large change, by its number.
+    Section(usize),
+    /// The consolidation of all sections.
+    Consolidation,
+}
+
 /// A model that could not be used, and the one that went on.
 #[derive(Debug, Clone)]
 pub struct Fallback {
     /// The name of the reviewer.
     pub reviewer: String,
+    pub portion: Portion,
     pub model: ModelChoice,
     pub instead: ModelChoice,
     /// The stage in which the other model took over, such as `pass 2 of 4`.
@@ -113,6 +126,65 @@ impl Fallback {
             self.before
         };
         (now.since(&before), now.cost_since(&before))
+    }
+}
+
+/// The fallbacks of a reviewer from one model to another over all sections of a large change; elsewhere one alone.
+#[derive(Debug, Clone)]
+pub struct Group<'a> {
+    /// The one that found out.
+    pub first: &'a Fallback,
+    pub others: Vec<&'a Fallback>,
+}
+
+impl<'a> Group<'a> {
+    /// All fallbacks of a run, in the order of their first ones.
+    #[must_use]
+    pub fn all(fallbacks: &'a [Fallback]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for fallback in fallbacks {
+            let group = groups.iter_mut().find(|one| one.takes(fallback));
+            match group {
+                Some(group) => group.others.push(fallback),
+                None => groups.push(Self {
+                    first: fallback,
+                    others: Vec::new(),
+                }),
+            }
+        }
+        groups
+    }
+
+    fn takes(&self, other: &Fallback) -> bool {
+        let of_sections = |one: &Fallback| one.portion != Portion::Whole;
+        of_sections(self.first)
+            && of_sections(other)
+            && self.first.reviewer == other.reviewer
+            && self.first.model.is_same(&other.model)
+            && self.first.instead.is_same(&other.instead)
+    }
+
+    fn members(&self) -> impl Iterator<Item = &'a Fallback> {
+        std::iter::once(self.first).chain(self.others.iter().copied())
+    }
+
+    /// The numbers of the sections that the other model reviewed, to the end or from some pass on.
+    #[must_use]
+    pub fn sections(&self) -> BTreeSet<usize> {
+        let sections = self.members().filter_map(|one| match one.portion {
+            Portion::Section(number) => Some(number),
+            Portion::Whole | Portion::Consolidation => None,
+        });
+        sections.collect()
+    }
+
+    /// The tokens and the dollars that the other model has taken so far.
+    #[must_use]
+    pub fn taken(&self) -> (u64, f64) {
+        let taken = self.members().map(Fallback::taken);
+        taken.fold((0, 0.0), |(tokens, usd), (more, cost)| {
+            (tokens + more.number, usd + cost)
+        })
     }
 }
 
@@ -169,6 +241,7 @@ mod tests {
     fn fallback(before: Used) -> Fallback {
         Fallback {
             reviewer: "general".into(),
+            portion: Portion::Whole,
             model: model("gpt-5"),
             instead: model("gpt-5-mini"),
             since: "pass 2 of 4".into(),
@@ -227,6 +300,36 @@ mod tests {
         one.usage.pass(sent);
         one.usage.settle(usage(40, 0.0));
         assert_eq!(one.taken().0.number, 40);
+    }
+
+    #[test]
+    fn the_sections_of_a_reviewer_are_one_group_with_their_consolidation() {
+        let of = |portion, input| {
+            let one = Fallback {
+                portion,
+                ..fallback(Used::default())
+            };
+            one.usage.settle(usage(input, 0.5));
+            one
+        };
+        let fix = of(Portion::Whole, 1);
+        let sections = [
+            Portion::Section(2),
+            Portion::Section(1),
+            Portion::Consolidation,
+        ];
+        let mut all: Vec<Fallback> = sections.map(|portion| of(portion, 10)).into();
+        all.push(fix);
+        all.push(Fallback {
+            reviewer: "security".into(),
+            ..of(Portion::Section(1), 10)
+        });
+        let groups = Group::all(&all);
+        let sizes: Vec<usize> = groups.iter().map(|one| one.others.len() + 1).collect();
+        assert_eq!(sizes, [3, 1, 1]);
+        assert_eq!(groups[0].sections(), BTreeSet::from([1, 2]));
+        assert_eq!(groups[0].taken().0, 30);
+        assert!(groups[1].sections().is_empty());
     }
 
     #[test]

@@ -200,7 +200,9 @@ impl Outcome {
             sum.reviewers += one.reviewers;
             sum.answers.extend(one.answers);
             sum.unanswered.extend(one.unanswered);
-            sum.restarts.extend(one.restarts);
+            let restarts = one.restarts.into_iter();
+            sum.restarts
+                .extend(restarts.map(|told| format!("Section {}: {told}", log.number)));
             sum.corrections.extend(one.corrections);
             let beyond = one.beyond.into_iter();
             let beyond: Vec<String> = beyond.filter(|path| !sum.beyond.contains(path)).collect();
@@ -226,7 +228,9 @@ impl Outcome {
     pub fn consolidate(&mut self, one: Self) {
         self.passes.extend(one.passes);
         self.used += one.used;
-        self.restarts.extend(one.restarts);
+        let restarts = one.restarts.into_iter();
+        self.restarts
+            .extend(restarts.map(|told| format!("Consolidation: {told}")));
         if one.end == End::Complete {
             return;
         }

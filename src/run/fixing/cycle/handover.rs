@@ -103,6 +103,7 @@ impl Cycle<'_> {
             outcomes: outcomes.collect(),
             checks: fixing::check_lines(&made.verified),
             beyond: made.beyond.clone(),
+            fallback: made.fallback.clone(),
             cost_micros: micros(used.told.cost),
             tokens: used.tokens().number,
             ..Bundle::new(&self.job.pr, self.ground.head())
@@ -180,6 +181,7 @@ impl Cycle<'_> {
             },
             tree: Some(tree.to_string()),
             beyond: bundle.beyond.clone(),
+            fallback: bundle.fallback.clone(),
             gate,
             review_url,
             ended: None,

@@ -128,6 +128,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("model_key_file", "", "file with the key of the model"),
     setting("model_key_env", "", "environment variable with it"),
     setting(
+        "api_keys_file",
+        "",
+        "file with keys of further providers, for `fallback_model` below `inputs`: lines provider=key",
+    ),
+    setting("api_keys_env", "", "environment variable with them"),
+    setting(
         "state_key_file",
         "",
         "file with the key that signs the state on pull requests",
@@ -136,7 +142,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "inputs",
         "",
-        "further inputs of the action for all sessions, by name; no secrets, so `fallback_model` is asked with the key of `model`",
+        "further inputs of the action for all sessions, by name; no secrets",
     ),
     setting(
         "limits.requests_per_minute",

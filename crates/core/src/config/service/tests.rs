@@ -168,6 +168,10 @@ fn a_secret_in_the_file_is_refused_and_not_shown() {
         assert!(!told[0].contains("hidden"), "{told:?}");
         assert!(told[0].contains("has no password"), "{told:?}");
     }
+    let told = wrong(APP, "inputs: { api_keys: openai=sk-ant-secret-value }");
+    assert!(!told[0].contains("sk-ant"), "{told:?}");
+    let told = wrong(APP, "api_keys_env: openai=sk-ant-secret-value");
+    assert!(!told[0].contains("sk-ant"), "{told:?}");
     let told = wrong(APP, "inputs: { opencode_api_key: sk-ant-secret-value }");
     assert!(!told[0].contains("sk-ant"), "{told:?}");
     assert!(told[0].contains("cannot stand below inputs"), "{told:?}");
@@ -293,4 +297,12 @@ fn a_session_of_an_app_does_not_outlive_its_token() {
     assert_eq!(told, expected);
     let personal = read(&format!("{PERSONAL}review_minutes: 360\n"));
     assert_eq!(personal.sessions.review.as_secs(), 360 * 60);
+}
+
+#[test]
+fn keys_of_further_providers_are_lines_and_a_mistake_shows_none() {
+    let keys = api_keys("openai=first-key\nxai=second-key\n").expect("keys");
+    assert_eq!(keys.len(), 2);
+    let problem = api_keys("sk-ant-secret-value").expect_err("a mistake");
+    assert_eq!(problem, "has no lines provider=key, one for each provider.");
 }

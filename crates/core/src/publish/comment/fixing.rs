@@ -80,6 +80,8 @@ pub struct FixTold<'a> {
     pub left_out: &'a [LeftOut],
     /// Issues that the prompt had no room for.
     pub beyond: &'a [String],
+    /// The sentence about another model that went on with the fix.
+    pub fallback: Option<&'a str>,
 }
 
 /// The report of a fix, with its signed block.
@@ -93,6 +95,9 @@ pub fn fix_report(told: &FixTold<'_>, documents: &impl Serialize, at: (&PrKey, &
     let checks = checks(told.verified);
     if !checks.is_empty() {
         let _ = write!(text, "\n\n{checks}");
+    }
+    if let Some(fallback) = told.fallback {
+        let _ = write!(text, "\n\n{fallback}");
     }
     let _ = write!(text, "{}", not_tried(told.left_out, told.beyond));
     let document = folded("Payload and result", documents);

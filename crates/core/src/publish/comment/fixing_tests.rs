@@ -71,6 +71,7 @@ fn told(words: &str, times: usize) -> String {
         verified: &Verified::default(),
         left_out: &[],
         beyond: &[],
+        fallback: None,
     };
     let documents = serde_json::json!({ "words": words });
     let body = fix_report(&told, &documents, (&pr, &keys));
