@@ -86,7 +86,7 @@ fn finished(dispatch: u64, result: SessionOutcome) -> Input {
                 comment,
                 escalations,
             },
-            None => return failed("The review ended without a decision.".into()),
+            None => return failed(undecided(&comment)),
         },
         SessionOutcome::Fixed { commit } => match commit.parse::<CommitSha>() {
             Ok(commit) => SessionResult::Fixed { commit },
@@ -95,6 +95,13 @@ fn finished(dispatch: u64, result: SessionOutcome) -> Input {
         SessionOutcome::NothingFixed { why } => SessionResult::NothingFixed { why },
     };
     Input::SessionEnded { dispatch, result }
+}
+
+/// The error of a review without a decision, with the reasons that it gave.
+fn undecided(reasons: &str) -> String {
+    format!("The review ended without a decision. {reasons}")
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -121,5 +128,25 @@ mod tests {
         let long = bounded(reviewed("ü".repeat(1 << 20)));
         let kept = format!("{}…", "ü".repeat(MOST_TEXT));
         assert_eq!(long, reviewed(kept));
+    }
+
+    #[test]
+    fn a_review_without_a_decision_fails_with_its_reasons() {
+        let told = |comment: &str| {
+            let outcome = SessionOutcome::Reviewed {
+                decision: ReviewDecision::Incomplete,
+                comment: comment.to_owned(),
+                escalations: Vec::new(),
+            };
+            match finished(7, outcome) {
+                Input::SessionFailed { error, .. } => error,
+                other => panic!("no failure: {other:?}"),
+            }
+        };
+        assert_eq!(
+            told("Pass 1 of 4 failed: overloaded (HTTP 529)."),
+            "The review ended without a decision. Pass 1 of 4 failed: overloaded (HTTP 529)."
+        );
+        assert_eq!(told(""), "The review ended without a decision.");
     }
 }
