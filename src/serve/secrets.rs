@@ -25,7 +25,7 @@ pub(crate) fn read(
             let value = value.filter(|value| !value.is_empty());
             value.map(SecretString::from).ok_or_else(|| {
                 format!(
-                    "The environment variable {name} is not set; service.yml names it for a secret."
+                    "The environment variable {name} is not set; service.yml names it for a secret: set it, or name another one."
                 )
             })
         }
@@ -36,10 +36,16 @@ pub(crate) fn read(
 pub(crate) fn read_file(path: &Path) -> Result<SecretString, String> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("The file {shown} cannot be read: {error}."))?;
+        .map_err(|error| {
+        format!(
+            "The file {shown} cannot be read: {error}; service.yml names it for a secret: make it, readable for the service only, or name another one."
+        )
+    })?;
     let text = SecretString::from(text);
     match text.expose_secret().trim() {
-        "" => Err(format!("The file {shown} is empty.")),
+        "" => Err(format!(
+            "The file {shown} is empty; service.yml names it for a secret: write the secret into it."
+        )),
         secret => Ok(SecretString::from(secret)),
     }
 }
