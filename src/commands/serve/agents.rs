@@ -43,6 +43,10 @@ pub(super) async fn agents(place: &Place<'_>, order: &AgentsOrder) -> Result<(),
             if place.config.is_app() {
                 return Err(of_app());
             }
+            let agents = store.agents().await.map_err(sentence)?;
+            if !agents.iter().any(|agent| agent.name == *name) {
+                return Err(no_such("agent", name));
+            }
             let token = sealed_token(place, name)?;
             if !store.rotate_agent(name, &token).await.map_err(sentence)? {
                 return Err(no_such("agent", name));
