@@ -9,7 +9,7 @@ mod tokens;
 pub use agents::AgentsOrder;
 pub use tokens::TokensOrder;
 
-use crate::host::{Failure, Setup};
+use crate::host::{self, Failure, Setup};
 pub use crate::serve::Role;
 use crate::serve::{self, Start};
 use reviewer_core::config::service::ServiceConfig;
@@ -117,12 +117,7 @@ fn read(path: &Path, store: Option<&str>) -> Result<ServiceConfig, Failure> {
 
 /// An error of the store as a sentence.
 fn sentence(error: impl std::fmt::Display) -> Failure {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    let end = if text.ends_with('.') { "" } else { "." };
-    let text: String = first.into_iter().chain(letters).collect();
-    Failure::new(format!("{text}{end}"))
+    Failure::new(host::sentence(error))
 }
 
 fn now_ms() -> i64 {

@@ -43,7 +43,7 @@ struct Agents {
 }
 
 async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, Vec<String>> {
-    let told = |error: EngineError| vec![error.to_string()];
+    let told = |error: EngineError| vec![host::sentence(error)];
     let address = secrets::store(config, &around.variables);
     let store = Store::open(address.expose_secret()).await;
     let store = store.map_err(told)?;
@@ -57,7 +57,7 @@ async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents,
         if let (Some(sealed), Some(ring)) = (&agent.token, &ring) {
             match ring.open(&agent.name, sealed) {
                 Ok(token) => drop(tokens.insert(agent.name.clone(), token)),
-                Err(error) => wrong.push(error.to_string()),
+                Err(error) => wrong.push(host::sentence(error)),
             }
         }
     }

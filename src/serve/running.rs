@@ -16,7 +16,7 @@ use super::service::{Counters, Service};
 use super::sessions::{Children, Ended, Starter};
 use super::working::Running;
 use super::world::{ServiceWorld, SessionSettings};
-use crate::host::{Failure, Setup};
+use crate::host::{self, Failure, Setup};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use reviewer_core::config::service::ServiceConfig;
@@ -68,7 +68,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     setup.actions.hide(&Arc::new(Redactor::new(&hidden)));
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
-    let service = service.map_err(|error| one(error.to_string()))?;
+    let service = service.map_err(|error| one(host::sentence(error)))?;
     let listener = if role.is_front() {
         Some(listener(config).await.map_err(one)?)
     } else {
@@ -76,7 +76,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     };
     if role.is_worker() {
         let recovered = service.recover(&children).await;
-        recovered.map_err(|error| one(error.to_string()))?;
+        recovered.map_err(|error| one(host::sentence(error)))?;
     }
     let settings = http_settings(config, start.vars, webhook_secret, around.clock).map_err(one)?;
     let front = Arc::new(Front {

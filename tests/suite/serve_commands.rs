@@ -163,6 +163,12 @@ fn the_token_of_an_agent_is_sealed_and_never_shown() {
     assert!(told.contains("name it with --login"), "{told}");
     let told = place.refused("agents add other --login a --token-stdin", "");
     assert!(told.contains("There is no token"), "{told}");
+    // Nobody is asked for a token that would be of no use.
+    let told = place.refused("agents rotate qualty", "");
+    assert_eq!(
+        told,
+        "error: There is no agent named qualty; `list` shows them.\n"
+    );
     place.done("agents remove quality", "");
     assert_eq!(place.done("agents list", ""), "No agents in the store.\n");
     place.github.finish();
@@ -468,6 +474,25 @@ fn all_mistakes_of_a_configuration_are_told_at_once() {
     }
     let told = place.refused("--config none.yml check", "");
     assert!(told.contains("none.yml cannot be read"), "{told}");
+    place.github.finish();
+}
+
+#[test]
+fn what_keeps_the_service_from_its_start_is_a_sentence_with_a_remedy() {
+    let place = Place::personal(GitHub::start("octo/shop"));
+    let told = place.refused("--store none/service.db", "");
+    assert!(
+        told.starts_with("error: The store none/service.db cannot be written (")
+            && told.ends_with("); check its folder, its owner and the free space.\n"),
+        "{told}"
+    );
+    std::fs::remove_file(place.folder.path().join("master.key")).unwrap();
+    let told = place.refused("check", "");
+    assert!(
+        told.contains("/master.key cannot be read: No such file or directory (os error 2); ")
+            && told.contains("make it, readable for the service only, or name another one."),
+        "{told}"
+    );
     place.github.finish();
 }
 
