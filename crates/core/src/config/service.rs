@@ -184,7 +184,9 @@ impl ServiceConfig {
     /// The same with relative paths below the folder of the file.
     #[must_use]
     pub fn below(mut self, folder: &Path) -> Self {
-        let join = |path: &mut PathBuf| *path = folder.join(&*path);
+        // Messages show the paths, so without a "." in the middle.
+        let below = |path: &Path| folder.join(path).components().collect::<PathBuf>();
+        let join = |path: &mut PathBuf| *path = below(path);
         let secrets = [
             &mut self.master_key,
             &mut self.model_key,
@@ -210,7 +212,7 @@ impl ServiceConfig {
         join(&mut self.sessions.log_directory);
         if !self.has_server() {
             let file = self.store.strip_prefix("sqlite:").unwrap_or(&self.store);
-            self.store = folder.join(file).to_string_lossy().into_owned();
+            self.store = below(Path::new(file)).to_string_lossy().into_owned();
         }
         self
     }

@@ -272,7 +272,7 @@ fn relative_paths_are_below_the_folder_of_the_file() {
     let config = read(APP).below(Path::new("/etc/other"));
     let secret = SecretSource::File("/etc/other/webhook.secret".into());
     assert_eq!(config.webhook_secret, secret);
-    assert_eq!(config.store, "/etc/other/./opencode-reviewer.db");
+    assert_eq!(config.store, "/etc/other/opencode-reviewer.db");
     for server in ["postgres://me@db/reviewer", "restate://127.0.0.1:8080"] {
         let config = read(&format!("{APP}store: {server}\n"));
         let store = config.below(Path::new("/etc/other")).store;
