@@ -100,6 +100,7 @@ enum ProcessRole {
     Front,
     /// Acts on GitHub and runs sessions
     Worker,
+    /// Both
     All,
 }
 
