@@ -139,6 +139,12 @@ pub(super) fn script() -> Script {
             let line = shop::line_of(INJECTION.file, INJECTION.code);
             vec![Call::new("github_post_review_comment", INJECTION.at(line))]
         })
+        .sums_up(|request| {
+            if request.raw().to_string().contains(FIXED) {
+                return "Nothing to report.";
+            }
+            "The search text is part of the SQL statement, so whoever types into the search box writes the query."
+        })
         .fixes(|words| {
             let is_known = words.contains(INJECTION.claim);
             is_known.then_some((INJECTION.file, STATEMENT, BOUND))

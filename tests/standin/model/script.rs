@@ -32,6 +32,7 @@ const LAST: u8 = 4;
 
 type Step = Box<dyn FnMut(&Request) -> Vec<Call> + Send>;
 type Texts = Box<dyn FnMut(&Request) -> Vec<Value> + Send>;
+type Summary = fn(&Request) -> &'static str;
 
 /// What was done in a session.
 #[derive(Default)]
@@ -47,6 +48,7 @@ pub struct Script {
     passes: BTreeMap<u8, Vec<Step>>,
     results: BTreeMap<u8, Value>,
     texts: Option<Texts>,
+    summary: Option<Summary>,
     silent: Vec<u8>,
 }
 
@@ -148,6 +150,12 @@ impl Script {
         self
     }
 
+    /// The summary of the last pass, in place of "Nothing to report.".
+    pub fn sums_up(mut self, summary: Summary) -> Self {
+        self.summary = Some(summary);
+        self
+    }
+
     /// The texts for the author that the last pass is submitted with, in place of the recorded words.
     pub fn texts(mut self, texts: impl FnMut(&Request) -> Vec<Value> + Send + 'static) -> Self {
         self.texts = Some(Box::new(texts));
@@ -224,10 +232,12 @@ impl Script {
 
     /// The results of a pass; the last one has texts for the author, unless these were refused.
     fn submission(&mut self, pass: u8, request: &Request, refused: bool) -> Value {
+        let summary = self.summary.filter(|_| pass == LAST);
+        let summary = summary.map_or("Nothing to report.", |of| of(request));
         let mut arguments = self.results.get(&pass).cloned().unwrap_or_else(|| {
             json!({
                 "pass_number": pass,
-                "summary": "Nothing to report.",
+                "summary": summary,
                 "has_blocking_issues": posted_critical(request),
             })
         });
