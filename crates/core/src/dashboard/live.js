@@ -20,6 +20,14 @@
     }
   }
 
+  /** Scrolls a diagram that is wider than the screen to the state of now. */
+  function center() {
+    const figure = document.querySelector("figure:has(.now)");
+    if (!figure) return;
+    const [outer, now] = [figure, figure.querySelector(".now")].map((one) => one.getBoundingClientRect());
+    figure.scrollLeft += now.left + now.width / 2 - outer.left - outer.width / 2;
+  }
+
   function replace(text) {
     const page = new DOMParser().parseFromString(text, "text/html");
     const next = page.getElementById("main");
@@ -29,7 +37,10 @@
     const open = [...before.querySelectorAll("details[open][id]")].map((one) => one.id);
     for (const id of open) { const one = next.querySelector(`#${CSS.escape(id)}`); if (one) one.open = true; }
     const words = next.dataset.said === before.dataset.said ? "" : next.dataset.said;
+    const scrolled = before.querySelector("figure")?.scrollLeft;
     before.replaceWith(document.adoptNode(next));
+    const figure = next.querySelector("figure");
+    if (words) center(); else if (figure && scrolled) figure.scrollLeft = scrolled;
     document.title = page.title;
     if (focus) (document.getElementById(focus) || main()).focus({ preventScroll: true });
     if (words) said.textContent = words;
@@ -77,6 +88,7 @@
   }
   setInterval(ages, 1000);
   ages();
+  center();
   tell("Connecting");
   listen();
 })();
