@@ -5,7 +5,7 @@ use super::page::Page;
 use super::serving::{FIXED, script};
 use super::standin::github::Change;
 use super::standin::github::state::{HeadRepository, PullRequest};
-use super::standin::model::{Answer, Request};
+use super::standin::model::Answer;
 use super::standin::serving::{self, Serving};
 use super::standin::shop;
 use serde_json::json;
@@ -94,22 +94,25 @@ fn step(serving: &Serving, line: &str) -> Result<(), String> {
         }
         "others" => others(serving),
         "another" => another(serving),
-        "break" => world.model.becomes(refuses),
+        "break" => world.model.becomes(|_| refusal(HOSTILE)),
+        "refuse" => world
+            .model
+            .becomes(|_| refusal("this model is no longer served")),
         "heal" => world.model.becomes(serving::behaviour(script(), FIXED)),
         "slow" => world.model.answers_after(Duration::from_secs(20)),
         "fast" => world.model.answers_after(Duration::ZERO),
         other => {
             return Err(format!(
-                "{other} is no step; expected open, others, another, break, heal, slow or fast."
+                "{other} is no step; expected open, others, another, break, refuse, heal, slow or fast."
             ));
         }
     }
     Ok(())
 }
 
-/// A model that refuses every request, in words that would act.
-fn refuses(_: &Request) -> Answer {
-    Answer::status(400, json!({ "error": { "message": HOSTILE } }))
+/// A model's refusal, in these words.
+fn refusal(words: &str) -> Answer {
+    Answer::status(400, json!({ "error": { "message": words } }))
 }
 
 /// One more pull request of the author.

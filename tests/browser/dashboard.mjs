@@ -237,6 +237,12 @@ async function usable() {
       for (const details of await page.locator("details").all()) await details.evaluate((one) => { one.open = true; });
       await judged(page);
     }
+    await page.goto(`${service.url}/ui/pr/octo/shop/1`);
+    const [figure, now] = await page.evaluate(() => ["figure", "figure .now"].map((one) => {
+      const { left, right } = document.querySelector(one).getBoundingClientRect();
+      return { left, right };
+    }));
+    assert.ok(figure.left <= now.left && now.right <= figure.right, "the state of now is out of view in the diagram");
     assert.deepEqual(faults, []);
     await context.close();
   }
@@ -278,7 +284,7 @@ async function photographs() {
   const { context, page } = await visitor({ viewport: WIDE });
   await page.goto(`${service.url}/ui`);
   await signIn(page, service.operate);
-  await service.step("break");
+  await service.step("refuse");
   await service.step("another");
   await page.getByRole("table", { name: "Error" }).waitFor();
   await service.step("heal");
