@@ -170,7 +170,12 @@ fn place(root: &Path, made: &Made) -> Result<Place, String> {
             ));
         }
     }
-    let unreadable = |why: &str| format!("{} is there and cannot be read: {why}", made.path);
+    let unreadable = |why: &str| {
+        format!(
+            "{} cannot be read: {why}; move away what is there and run this command again.",
+            made.path
+        )
+    };
     match actions::read_file(&path, MOST_BYTES) {
         Ok(bytes) if bytes == made.text.as_bytes() => Ok(Place::Same),
         Ok(bytes) => match String::from_utf8(bytes) {

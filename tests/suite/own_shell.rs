@@ -202,7 +202,15 @@ fn init_says_in_a_sentence_what_keeps_it_from_writing() {
         );
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     }
-    assert!(!repository.path().join(".github").exists());
+    let above = repository.path().join(".github");
+    assert!(!above.exists());
+    std::fs::write(above, "no folder\n").expect("a file");
+    let ran = run(repository.path(), &["init"], &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    let told = format!(
+        "error: {WORKFLOW} cannot be read: Not a directory (os error 20); move away what is there and run this command again.\n"
+    );
+    assert_eq!(ran.err, told);
 }
 
 #[test]
