@@ -247,7 +247,7 @@ pub enum Work {
         #[command(flatten)]
         target: StateTarget,
         /// Closed pull requests to read, without --pr [default: input memory, else 10]
-        #[arg(long, value_name = "N", conflicts_with = "pr", value_parser = clap::value_parser!(u8).range(1..=20))]
+        #[arg(long, value_name = "N", conflicts_with = "pr", value_parser = closed_pulls)]
         memory: Option<u8>,
         /// Print JSON
         #[arg(long)]
@@ -387,6 +387,14 @@ impl Work {
     }
 }
 
+/// A number of closed pull requests.
+fn closed_pulls(text: &str) -> Result<u8, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=20).contains(number))
+        .ok_or_else(|| "expected a whole number from 1 to 20".to_owned())
+}
+
 fn pair(text: &str) -> Result<(String, String), String> {
     text.split_once('=')
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -419,6 +427,21 @@ mod tests {
             let command = cli.find_subcommand(name).expect("a command");
             let help = command.get_after_help().expect("help").to_string();
             assert!(help.contains(other), "{name} does not tell the difference");
+        }
+    }
+
+    #[test]
+    fn a_number_of_pull_requests_that_cannot_be_read_is_told_with_the_range() {
+        for wrong in ["many", "0", "21", "-1"] {
+            let memory = format!("--memory={wrong}");
+            let Err(told) = Cli::try_parse_from(["x", "state", &memory]) else {
+                panic!("{wrong} is taken");
+            };
+            let told = told.to_string();
+            assert!(
+                told.contains("expected a whole number from 1 to 20"),
+                "{told}"
+            );
         }
     }
 
