@@ -3,6 +3,7 @@
 
 use super::facts;
 use super::machine::Lifecycle;
+use crate::host;
 use reviewer_core::domain::CommitSha;
 use reviewer_core::lifecycle::{Input, PullKey, SessionResult};
 use reviewer_core::session_order::{SessionEvent, SessionMessage, SessionOutcome};
@@ -99,9 +100,8 @@ fn finished(dispatch: u64, result: SessionOutcome) -> Input {
 
 /// The error of a review without a decision, with the reasons that it gave.
 fn undecided(reasons: &str) -> String {
-    format!("The review ended without a decision. {reasons}")
-        .trim_end()
-        .to_owned()
+    let told = format!("The review ended without a decision. {reasons}");
+    host::sentence(told.trim_end())
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
             }
         };
         assert_eq!(
-            told("Pass 1 of 4 failed: overloaded (HTTP 529)."),
+            told("Pass 1 of 4 failed: overloaded (HTTP 529)"),
             "The review ended without a decision. Pass 1 of 4 failed: overloaded (HTTP 529)."
         );
         assert_eq!(told(""), "The review ended without a decision.");

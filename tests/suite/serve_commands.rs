@@ -169,7 +169,13 @@ fn the_token_of_an_agent_is_sealed_and_never_shown() {
         told,
         "error: There is no agent named qualty; `list` shows them.\n"
     );
-    place.done("agents remove quality", "");
+    let removed = place.run("agents remove quality", "");
+    assert_eq!((removed.code, removed.stdout.as_str()), (0, ""));
+    assert!(
+        removed.stderr.contains("so restart it."),
+        "{}",
+        removed.stderr
+    );
     assert_eq!(place.done("agents list", ""), "No agents in the store.\n");
     place.github.finish();
 }

@@ -67,6 +67,10 @@ pub(super) async fn agents(place: &Place<'_>, order: &AgentsOrder) -> Result<(),
         }
     }
     store.close().await;
+    if *order != AgentsOrder::List {
+        let restart = "Done. A running service knows the agents of its start, so restart it.";
+        place.setup.actions.line(restart);
+    }
     Ok(())
 }
 
