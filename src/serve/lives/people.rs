@@ -137,7 +137,7 @@ impl Stage {
     pub(super) async fn look(self: &Arc<Self>) -> ControlFlow<()> {
         let state = self.state().await;
         let waits = wait(&state, &self.policy());
-        let is_people = matches!(waits, Wait::People { .. });
+        let is_people = matches!(waits, Wait::People { .. }) && !self.is_ready_unheard(&state);
         if waits == Wait::Ended {
             let reopens = std::mem::take(&mut self.memory().reopens);
             let is_closed = state.phase == Phase::Closed;
@@ -158,6 +158,13 @@ impl Stage {
         }
         self.pump();
         ControlFlow::Continue(())
+    }
+
+    /// The author has done what is waited for, and the service has not heard of it yet. Nobody does it twice.
+    fn is_ready_unheard(&self, state: &State) -> bool {
+        let wait = PendingWait::Draft;
+        state.phase == Phase::Pending { wait }
+            && !self.github.pull(self.key.number, |pull| pull.draft)
     }
 
     async fn help(self: &Arc<Self>, state: &State, number: u64) {
