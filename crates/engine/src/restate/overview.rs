@@ -15,10 +15,11 @@ pub(super) async fn recent(client: &Client, wanted: &Recent) -> Result<Vec<Liste
         let key = literal(key);
         format!("WHERE changed < {changed} OR (changed = {changed} AND service_key < {key})")
     });
-    // The time is the second element of the array.
+    // The time is the second element of the array. The server may look at it before it looks at the name of the state, and other
+    // states have none.
     let question = format!(
         "SELECT service_key, value_utf8 FROM (
-           SELECT service_key, value_utf8, CAST(split_part(value_utf8, ',', 2) AS BIGINT) AS changed
+           SELECT service_key, value_utf8, TRY_CAST(split_part(value_utf8, ',', 2) AS BIGINT) AS changed
            FROM state WHERE service_name = {} AND key = '{LISTED}' {}) {}
          ORDER BY changed DESC, service_key DESC LIMIT {}",
         literal(PULL),
