@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use reviewer_core::session_order::RESULT_FILE;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -151,47 +151,39 @@ impl Drop for Service {
 impl Serving {
     /// Starts the service, with agents that have accounts of their own.
     pub fn on(world: World) -> Self {
-        permit_agents(&world);
-        let folder = open_folder();
-        let account = json!({ "account": "quality" });
-        let port = write_config(&world, &folder, account, &["octo/shop"]);
-        add_agents(&world, &folder);
-        Self::start(world, folder, port, &[])
+        Self::configured(world, |_, _| {})
     }
 
     /// The same with further limits in its configuration.
     pub fn limited(world: World, limits: &[(&str, u64)]) -> Self {
-        permit_agents(&world);
-        let folder = open_folder();
-        let account = json!({ "account": "quality" });
-        let port = write_config(&world, &folder, account, &["octo/shop"]);
-        let file = folder.path().join(FIRST);
-        let mut config: Value = serde_json::from_str(&read(&file)).expect("JSON");
-        for (name, limit) in limits {
-            config["limits"][name] = json!(limit);
-        }
-        std::fs::write(file, config.to_string()).expect("a file");
-        add_agents(&world, &folder);
-        Self::start(world, folder, port, &[])
+        Self::configured(world, |config, _| {
+            for (name, limit) in limits {
+                config["limits"][name] = json!(limit);
+            }
+        })
     }
 
     /// With a model to fall back to, the keys of further providers, and the address of a proxy that leads there.
     pub fn falling_back(world: World, fallback: &str, keys: &str, proxy: &str) -> Self {
+        Self::configured(world, |config, folder| {
+            config["inputs"] = json!({ "fallback_model": fallback });
+            config["api_keys_file"] = json!("further.keys");
+            for (name, text) in [("further.keys", keys), (PROXY, proxy)] {
+                std::fs::write(folder.join(name), text).expect("a file");
+            }
+        })
+    }
+
+    /// With changes of its configuration, and of the folder of it.
+    fn configured(world: World, change: impl FnOnce(&mut Value, &Path)) -> Self {
         permit_agents(&world);
         let folder = open_folder();
         let account = json!({ "account": "quality" });
         let port = write_config(&world, &folder, account, &["octo/shop"]);
         let file = folder.path().join(FIRST);
         let mut config: Value = serde_json::from_str(&read(&file)).expect("JSON");
-        config["inputs"] = json!({ "fallback_model": fallback });
-        config["api_keys_file"] = json!("further.keys");
-        for (name, text) in [
-            (FIRST, config.to_string().as_str()),
-            ("further.keys", keys),
-            (PROXY, proxy),
-        ] {
-            std::fs::write(folder.path().join(name), text).expect("a file");
-        }
+        change(&mut config, folder.path());
+        std::fs::write(file, config.to_string()).expect("a file");
         add_agents(&world, &folder);
         Self::start(world, folder, port, &[])
     }

@@ -186,8 +186,8 @@ fn a_draft_that_a_run_left_tells_nobody_anything_and_the_next_run_says_it_once()
     said_at_once(world, &again);
 }
 
-#[test]
-fn a_draft_is_no_review_for_a_run_that_has_nothing_to_say() {
+/// A run was cut off after it made a draft.
+fn with_draft_left() -> World {
     let world = world(7);
     let expired = || Fault::Status(401, json!({ "message": "Bad credentials" }));
     world.github.on(Method::POST, A_REVIEW, 9, expired());
@@ -195,6 +195,12 @@ fn a_draft_is_no_review_for_a_run_that_has_nothing_to_say() {
     world.review().ended(2, "incomplete");
     world.github.expect_check_run();
     world.github.with(State::clear_faults);
+    world
+}
+
+#[test]
+fn a_draft_is_no_review_for_a_run_that_has_nothing_to_say() {
+    let world = with_draft_left();
     // The developer takes everything back that the findings were about.
     let before = world.github.pull(world.pull, |pull| pull.head.sha.clone());
     let changes = FILES.map(Change::remove);
@@ -214,13 +220,7 @@ fn a_draft_is_no_review_for_a_run_that_has_nothing_to_say() {
 
 #[test]
 fn beside_a_draft_that_a_run_left_people_are_answered() {
-    let world = world(7);
-    let expired = || Fault::Status(401, json!({ "message": "Bad credentials" }));
-    world.github.on(Method::POST, A_REVIEW, 9, expired());
-    world.github.on(Method::DELETE, A_REVIEW, 9, expired());
-    world.review().ended(2, "incomplete");
-    world.github.expect_check_run();
-    world.github.with(State::clear_faults);
+    let world = with_draft_left();
     world.github.permit("writer", "write");
     let root = world
         .github
