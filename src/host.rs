@@ -71,16 +71,6 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// An error value as a sentence.
-pub(crate) fn sentence(error: impl Display) -> String {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    let end = if text.ends_with('.') { "" } else { "." };
-    let text: String = first.into_iter().chain(letters).collect();
-    format!("{text}{end}")
-}
-
 /// Two results that were awaited together; their failures are told together, too.
 pub(crate) fn both<A, B>(a: Result<A, Failure>, b: Result<B, Failure>) -> Result<(A, B), Failure> {
     match (a, b) {

@@ -9,12 +9,13 @@ mod tokens;
 pub use agents::AgentsOrder;
 pub use tokens::TokensOrder;
 
-use crate::host::{self, Failure, Setup};
+use crate::host::{Failure, Setup};
 pub use crate::serve::Role;
 use crate::serve::{self, Start};
 use reviewer_core::config::service::ServiceConfig;
 use reviewer_engine::Store;
 use reviewer_engine::clock::{Clock as _, SystemClock};
+use reviewer_text::capital::full_sentence;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::path::{Path, PathBuf};
 
@@ -117,7 +118,7 @@ fn read(path: &Path, store: Option<&str>) -> Result<ServiceConfig, Failure> {
 
 /// An error of the store as a sentence.
 fn sentence(error: impl std::fmt::Display) -> Failure {
-    Failure::new(host::sentence(error))
+    Failure::new(full_sentence(&error.to_string()))
 }
 
 fn now_ms() -> i64 {

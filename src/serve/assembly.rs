@@ -16,6 +16,7 @@ use reviewer_engine::clock::SystemClock;
 use reviewer_engine::{EngineError, Limits, Store};
 use reviewer_github::{App, GitHub};
 use reviewer_system::clock::Clock;
+use reviewer_text::capital::full_sentence;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ struct Agents {
 }
 
 async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents, Vec<String>> {
-    let told = |error: EngineError| vec![host::sentence(error)];
+    let told = |error: EngineError| vec![full_sentence(&error.to_string())];
     let address = secrets::store(config, &around.variables);
     let store = Store::open(address.expose_secret()).await;
     let store = store.map_err(told)?;
@@ -57,7 +58,7 @@ async fn agents(config: &ServiceConfig, around: &Surroundings) -> Result<Agents,
         if let (Some(sealed), Some(ring)) = (&agent.token, &ring) {
             match ring.open(&agent.name, sealed) {
                 Ok(token) => drop(tokens.insert(agent.name.clone(), token)),
-                Err(error) => wrong.push(host::sentence(error)),
+                Err(error) => wrong.push(full_sentence(&error.to_string())),
             }
         }
     }

@@ -3,11 +3,11 @@
 
 use super::facts;
 use super::machine::Lifecycle;
-use crate::host;
 use reviewer_core::domain::CommitSha;
 use reviewer_core::lifecycle::{Input, PullKey, SessionResult};
 use reviewer_core::session_order::{SessionEvent, SessionMessage, SessionOutcome};
 use reviewer_engine::{Engine, EngineError};
+use reviewer_text::capital::full_sentence;
 
 /// Characters of a text of a report that are kept: the state holds up to 200 reviews, and the model wrote them.
 const MOST_TEXT: usize = 4_000;
@@ -101,7 +101,7 @@ fn finished(dispatch: u64, result: SessionOutcome) -> Input {
 /// The error of a review without a decision, with the reasons that it gave.
 fn undecided(reasons: &str) -> String {
     let told = format!("The review ended without a decision. {reasons}");
-    host::sentence(told.trim_end())
+    full_sentence(&told)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::service::{Counters, Service};
 use super::sessions::{Children, Ended, Starter};
 use super::working::Running;
 use super::world::{ServiceWorld, SessionSettings};
-use crate::host::{self, Failure, Setup};
+use crate::host::{Failure, Setup};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use reviewer_core::config::service::ServiceConfig;
@@ -25,6 +25,7 @@ use reviewer_core::domain::{Login, RepoName};
 use reviewer_core::lifecycle::{Policy, Quotas};
 use reviewer_engine::clock::Clock;
 use reviewer_engine::{Engine, EngineError, Limits};
+use reviewer_text::capital::full_sentence;
 use reviewer_text::redact::Redactor;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::atomic::AtomicBool;
@@ -68,7 +69,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     setup.actions.hide(&Arc::new(Redactor::new(&hidden)));
     let policy = Arc::new(parts.policy.clone());
     let service = Service::open(parts).await;
-    let service = service.map_err(|error| one(host::sentence(error)))?;
+    let service = service.map_err(|error| one(full_sentence(&error.to_string())))?;
     let listener = if role.is_front() {
         Some(listener(config).await.map_err(one)?)
     } else {
@@ -76,7 +77,7 @@ pub(crate) async fn run(start: Start<'_>) -> Result<(), Failure> {
     };
     if role.is_worker() {
         let recovered = service.recover(&children).await;
-        recovered.map_err(|error| one(host::sentence(error)))?;
+        recovered.map_err(|error| one(full_sentence(&error.to_string())))?;
     }
     let settings = http_settings(config, start.vars, webhook_secret, around.clock).map_err(one)?;
     let front = Arc::new(Front {

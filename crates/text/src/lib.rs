@@ -1,5 +1,6 @@
 //! Text as such: what hides in it, how it is fenced, cleaned and counted. A leaf: nothing here knows of the other modules.
 
+pub mod capital;
 pub mod count;
 pub mod encoding;
 pub mod fence;

@@ -1,6 +1,7 @@
 //! A dry run's result: what would have been posted, thing by thing, as people would read it. Pure; its words are for the
 //! log and go to no pull request.
 
+use reviewer_text::capital::capitalised;
 use serde_json::Value;
 
 /// A write request that was not sent, as it would have been sent.
@@ -156,12 +157,6 @@ fn place(comment: &Value) -> String {
         _ => "",
     };
     format!("at {path}:{start}{line}{removed}")
-}
-
-fn capitalised(words: &str) -> String {
-    let mut chars = words.chars();
-    let first = chars.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(chars).collect()
 }
 
 #[cfg(test)]

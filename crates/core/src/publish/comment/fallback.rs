@@ -1,6 +1,7 @@
 //! The sentences about a model that could not be used and the one that went on in its place.
 
 use crate::review::fallback::{Fallback, Group};
+use reviewer_text::capital::full_sentence;
 use reviewer_text::count::plural;
 use reviewer_text::sentence::sentence;
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ pub(crate) fn went_on(group: &Group<'_>, is_panel: bool) -> String {
         String::new()
     };
     let place = in_sections(&group.sections()).unwrap_or_else(|| format!("from {since} on"));
-    let why = as_sentence(&group.first.why);
+    let why = full_sentence(&group.first.why);
     format!(
         "{model} {}; {instead} went on in its place{of}, {place}. {why}",
         cause.told()
@@ -59,8 +60,8 @@ fn in_sections(sections: &BTreeSet<usize>) -> Option<String> {
 #[must_use]
 pub fn both_failed(fallback: &Fallback, second: &str) -> String {
     let Fallback { model, instead, .. } = fallback;
-    let first = as_sentence(&fallback.why);
-    let second = as_sentence(second);
+    let first = full_sentence(&fallback.why);
+    let second = full_sentence(second);
     format!(
         "Neither {model} nor its fallback {instead} can be used. Of {model}: {first} Of {instead}: {second}"
     )
@@ -91,15 +92,6 @@ pub fn footer(fallbacks: &[Fallback]) -> Option<String> {
         (None, _) => String::new(),
     };
     Some(sentence(&format!("fallback {}{place}", models.join(", "))))
-}
-
-fn as_sentence(text: &str) -> String {
-    let text = text.trim();
-    let end = if text.ends_with('.') { "" } else { "." };
-    let mut letters = text.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    let text: String = first.chain(letters).collect();
-    format!("{text}{end}")
 }
 
 #[cfg(test)]

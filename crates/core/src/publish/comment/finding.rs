@@ -3,6 +3,7 @@
 use super::{MAX_BODY, Voice, cut, support};
 use crate::domain::{Assessment, Category, Finding, Score, ToolRule};
 use crate::state::block::{self, Hidden, Kind, Visible};
+use reviewer_text::capital::capitalised;
 use reviewer_text::sanitize::{clean, without_dumps};
 use reviewer_text::sentence::{code, fenced, sentence};
 use serde_json::Value;
@@ -143,11 +144,8 @@ pub(super) fn blocks(score: Score, blocking: Option<Score>) -> bool {
 
 /// Category, score and effect of a finding: `Security · 10/10 · blocks`.
 pub(crate) fn weight(category: Option<&str>, score: Score, blocking: Option<Score>) -> String {
-    let mut category = category.unwrap_or_default().chars();
-    let category = category.next().map(|first| {
-        let rest = category.as_str();
-        format!("{}{rest} · ", first.to_ascii_uppercase())
-    });
+    let category = category.filter(|one| !one.is_empty());
+    let category = category.map(|one| format!("{} · ", capitalised(one)));
     let effect = if blocks(score, blocking) {
         " · blocks"
     } else {
