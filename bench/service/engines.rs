@@ -55,10 +55,11 @@ struct Measured {
     costs: Vec<(PerEvent, PerEvent)>,
 }
 
-/// Measures all of it. Returns the table.
+/// Measures all of it, or the stores that `ENGINES` names. Each figure is told at once, and the table at the end.
 pub fn run() -> Result<String> {
+    let chosen = chosen(std::env::var("ENGINES").ok().as_deref())?;
     let mut stores = Vec::new();
-    for (name, kind) in STORES {
+    for &(name, kind) in &chosen {
         eprintln!("{name}: {PULLS} pull requests");
         stores.push(Measured::new(name, site(kind, 0)?)?);
     }
@@ -74,13 +75,31 @@ pub fn run() -> Result<String> {
             eprintln!("{}: one worker, and two", store.name);
             let one = store.probed(1, round)?;
             let two = store.probed(2, round)?;
+            eprintln!("  probes in a second: {one:.0}, {two:.0}");
             store.workers.push((one, two));
         }
     }
-    for ((name, kind), store) in STORES.into_iter().zip(&mut stores) {
+    for ((name, kind), store) in chosen.into_iter().zip(&mut stores) {
         store.costs = costs(name, kind)?;
     }
     Ok(report::render(&stores, load()))
+}
+
+type Store = (&'static str, Option<&'static str>);
+
+/// The stores of a list such as `sqlite,restate`; all without one.
+fn chosen(list: Option<&str>) -> Result<Vec<Store>> {
+    let Some(list) = list else {
+        return Ok(STORES.to_vec());
+    };
+    let named = list.split(',').map(|name| {
+        let is_it = |store: &&Store| store.0.eq_ignore_ascii_case(name) || store.1 == Some(name);
+        let found = STORES.iter().find(is_it).copied();
+        found.with_context(|| {
+            format!("ENGINES has {name:?}, expected some of sqlite,postgres,restate")
+        })
+    });
+    named.collect()
 }
 
 fn site(kind: Option<&str>, drafts: u64) -> Result<Site> {
@@ -137,9 +156,12 @@ impl Measured {
         let about = numbers.map(|number| (site.shop(), number));
         let rush = rush(&running, about, &format!("rush-{round}"))?;
         let webhooks = f64::from(u32::try_from(WEBHOOKS)?);
-        self.rates.push(webhooks / rush.seconds);
-        self.p50.push(percentile(&rush.times, 50));
-        self.p99.push(percentile(&rush.times, 99));
+        let rate = webhooks / rush.seconds;
+        let (p50, p99) = (percentile(&rush.times, 50), percentile(&rush.times, 99));
+        eprintln!("  {rate:.0} a second, p50 {p50:.0} ms, p99 {p99:.0} ms");
+        self.rates.push(rate);
+        self.p50.push(p50);
+        self.p99.push(p99);
         self.commits
             .push(f64::from(u32::try_from(rush.commits)?) / webhooks);
         self.peak_kib = self.peak_kib.max(rush.peak_kib);
@@ -208,6 +230,8 @@ fn recover(stores: &mut [Measured]) -> Result<()> {
         let running = store.site.start()?;
         store.wait_for_probes()?;
         store.recovery = begun.elapsed();
+        let seconds = store.recovery.as_secs_f64();
+        eprintln!("{}: all were probed after {seconds:.1} s", store.name);
         running.settled(0)?;
         store.site.world.github.struck();
     }
@@ -223,7 +247,10 @@ fn costs(name: &str, kind: Option<&str>) -> Result<Vec<(PerEvent, PerEvent)>> {
         let wanted = pulls - KNOWN + 1;
         site.runtime.block_on(fill(&site.store(), filled..wanted))?;
         filled = wanted;
-        costs.push(cost(&site, pulls)?);
+        let (accepted, done) = cost(&site, pulls)?;
+        let of = (accepted.statements, done.statements);
+        eprintln!("  statements: {:.2}, {:.2} with the probe", of.0, of.1);
+        costs.push((accepted, done));
     }
     Ok(costs)
 }

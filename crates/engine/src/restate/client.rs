@@ -8,6 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Client as Http, Method, RequestBuilder, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -95,6 +96,24 @@ impl Client {
             service: call.service,
         };
         self.send(&target, &request).await
+    }
+
+    /// Ends a wait of a call. That it has ended before is no error.
+    pub(crate) async fn resolve(&self, awakeable: &str) -> Result<()> {
+        let path = format!(
+            "{}/restate/awakeables/{awakeable}/resolve",
+            self.address.ingress
+        );
+        let target = Target {
+            what: "to a call of an effect",
+            address: &self.address.ingress,
+            service: "awakeables",
+        };
+        let told: Result<Value> = self.send(&target, &|| self.http.post(&path)).await;
+        match told {
+            Err(RestateError::NotRegistered { .. }) => Ok(()),
+            other => other.map(drop),
+        }
     }
 
     /// Makes a request to the admin interface.

@@ -1,11 +1,16 @@
 //! The places for effects that run at the same time in this process, given by the rule of `lanes.rs`. A place per process is
-//! enough: what floods is one key's repository at a time, and each worker lets as many of it through as it may run.
+//! enough: what floods is one key's repository at a time, and each worker lets as many of it through as it may run. Few wait for
+//! a place in the process; all others wait in the server, which keeps them at no cost, and are called when there is room.
 
 use crate::lanes::Lanes;
 use crate::limits::Limits;
 use crate::machine::Lane;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
+
+/// Effects that wait in the process, for each place of their lane: enough to keep the places busy while others are called.
+const ROOM: usize = 4;
 
 /// The places, and who waits for them.
 #[derive(Debug)]
@@ -18,7 +23,19 @@ pub(super) struct Gate {
 struct Inside {
     lanes: Lanes,
     taken: usize,
-    fast_waiting: usize,
+    fast: Queue,
+    slow: Queue,
+}
+
+/// The effects of a lane that have no place.
+#[derive(Debug)]
+struct Queue {
+    room: usize,
+    /// Those in the process.
+    inside: usize,
+    /// The keys of those in the server, the first to be called first, and their tickets.
+    outside: VecDeque<String>,
+    tickets: HashMap<String, String>,
 }
 
 /// A place, until it is dropped.
@@ -40,23 +57,60 @@ impl Gate {
             inside: Mutex::new(Inside {
                 lanes: Lanes::new(limits.at_once, limits.slow_at_once),
                 taken: 0,
-                fast_waiting: 0,
+                fast: Queue::new(limits.at_once),
+                slow: Queue::new(limits.slow_at_once),
             }),
             changed: Notify::new(),
         }
     }
 
-    /// Waits for a place.
-    pub(super) async fn enter(self: &Arc<Self>, lane: Lane) -> Place {
-        let waiting = Waiting::new(self, lane);
+    /// Waits for a place. None: too many wait already.
+    pub(super) async fn enter(self: &Arc<Self>, lane: Lane) -> Option<Place> {
+        let waiting = Waiting::new(self, lane)?;
         loop {
             let changed = self.changed.notified();
             if self.lock().start(lane) {
                 drop(waiting);
-                return Place {
+                return Some(Place {
                     gate: Arc::clone(self),
                     lane,
-                };
+                });
+            }
+            changed.await;
+        }
+    }
+
+    /// Notes that the effect of this key waits in the server. Whoever comes again with another ticket keeps its turn.
+    pub(super) fn wait_outside(&self, lane: Lane, key: &str, ticket: String) {
+        let mut inside = self.lock();
+        let queue = inside.queue(lane);
+        if queue.tickets.insert(key.to_owned(), ticket).is_none() {
+            queue.outside.push_back(key.to_owned());
+        }
+        drop(inside);
+        self.changed.notify_waiters();
+    }
+
+    /// Notes one that an earlier process would have called, unless it has come meanwhile.
+    pub(super) fn take_over(&self, key: String, ticket: String) {
+        let mut inside = self.lock();
+        if inside.fast.tickets.contains_key(&key) || inside.slow.tickets.contains_key(&key) {
+            return;
+        }
+        // It may be fast. It is called by and by all the same.
+        inside.slow.tickets.insert(key.clone(), ticket);
+        inside.slow.outside.push_back(key);
+        drop(inside);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until there is room, and returns the tickets of those for whom there is.
+    pub(super) async fn next_called(&self) -> Vec<String> {
+        loop {
+            let changed = self.changed.notified();
+            let called = self.lock().call();
+            if !called.is_empty() {
+                return called;
             }
             changed.await;
         }
@@ -82,9 +136,9 @@ impl Inside {
     /// Starts an effect whose owner is among the waiting.
     fn start(&mut self, lane: Lane) -> bool {
         let (others_wait, free) = match lane {
-            Lane::Fast => (self.fast_waiting > 1, self.lanes.free_for_fast()),
+            Lane::Fast => (self.fast.inside > 1, self.lanes.free_for_fast()),
             Lane::Slow => {
-                let fast_wait = self.fast_waiting > 0;
+                let fast_wait = self.fast.inside > 0;
                 (fast_wait, self.lanes.free_for_slow(fast_wait))
             }
         };
@@ -94,23 +148,56 @@ impl Inside {
         }
         free > 0
     }
+
+    fn queue(&mut self, lane: Lane) -> &mut Queue {
+        match lane {
+            Lane::Fast => &mut self.fast,
+            Lane::Slow => &mut self.slow,
+        }
+    }
+
+    fn call(&mut self) -> Vec<String> {
+        let mut called = self.fast.call();
+        called.append(&mut self.slow.call());
+        called
+    }
+}
+
+impl Queue {
+    fn new(places: usize) -> Self {
+        Self {
+            room: places.max(1).saturating_mul(ROOM),
+            inside: 0,
+            outside: VecDeque::new(),
+            tickets: HashMap::new(),
+        }
+    }
+
+    fn call(&mut self) -> Vec<String> {
+        let free = self.room.saturating_sub(self.inside);
+        let keys = self.outside.drain(..free.min(self.outside.len()));
+        keys.filter_map(|key| self.tickets.remove(&key)).collect()
+    }
 }
 
 impl<'a> Waiting<'a> {
-    fn new(gate: &'a Gate, lane: Lane) -> Self {
-        if lane == Lane::Fast {
-            gate.lock().fast_waiting += 1;
+    /// None: there is no room.
+    fn new(gate: &'a Gate, lane: Lane) -> Option<Self> {
+        let mut inside = gate.lock();
+        let queue = inside.queue(lane);
+        if queue.inside >= queue.room {
+            return None;
         }
-        Self { gate, lane }
+        queue.inside += 1;
+        drop(inside);
+        Some(Self { gate, lane })
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.lane == Lane::Fast {
-            self.gate.lock().fast_waiting -= 1;
-            self.gate.changed.notify_waiters();
-        }
+        self.gate.lock().queue(self.lane).inside -= 1;
+        self.gate.changed.notify_waiters();
     }
 }
 

@@ -261,11 +261,11 @@ impl Filling<'_> {
                 .await?;
             part += 1;
         }
-        let last_fast = effects
-            .iter()
-            .filter(|one| !one.slow)
-            .map(|one| one.seq)
-            .max();
+        let last_of = |slow: bool| {
+            let lane = effects.iter().filter(|one| one.slow == slow);
+            lane.map(|one| one.seq).max()
+        };
+        let (last_fast, last_slow) = (last_of(false), last_of(true));
         let pending = pending(effects, timers);
         let kept = Kept {
             version,
@@ -274,6 +274,7 @@ impl Filling<'_> {
             changed,
             last: pending.last().map(Pending::seq),
             last_fast,
+            last_slow,
             first,
         };
         self.part(&key, (number, part), Vec::new(), Some(kept), pending)

@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::registration::{Calls, query};
-use super::wire::{EFFECTS, LISTED, PULL};
+use super::wire::{EFFECTS, EXECUTE, LISTED, PULL, TICKET};
 use crate::queue::Backlog;
 use crate::records::{Filter, Listed};
 use crate::restate_error::RestateError;
@@ -91,13 +91,14 @@ pub(super) async fn phases(client: &Client) -> Result<Vec<(String, u64)>> {
 
 pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
     let question = format!(
-        "SELECT COUNT(CASE WHEN target_service_name = {effects} THEN 1 END) AS effects,
+        "SELECT COUNT(CASE WHEN target_handler_name = {effect} THEN 1 END) AS effects,
                 COUNT(CASE WHEN target_service_name = {pull} AND status = 'scheduled' THEN 1 END) AS timers,
-                CAST((to_unixtime(now()) - to_unixtime(MIN(CASE WHEN target_service_name = {effects}
+                CAST((to_unixtime(now()) - to_unixtime(MIN(CASE WHEN target_handler_name = {effect}
                       THEN created_at END))) * 1000 AS BIGINT) AS oldest_ms
          FROM sys_invocation
          WHERE target_service_name IN ({effects}, {pull}) AND status <> 'completed'",
         effects = literal(EFFECTS),
+        effect = literal(EXECUTE),
         pull = literal(PULL),
     );
     let rows: Vec<BacklogRow> = query(client, &question).await?;
@@ -106,6 +107,18 @@ pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
         timers: row.timers,
         oldest_ms: row.oldest_ms.unwrap_or(0).max(0),
     }))
+}
+
+/// The keys of effects that wait to be called, with their tickets.
+pub(super) async fn tickets(client: &Client) -> Result<Vec<(String, String)>> {
+    let question = format!(
+        "SELECT service_key, value_utf8 FROM state WHERE service_name = {} AND key = '{TICKET}'",
+        literal(EFFECTS)
+    );
+    let rows: Vec<KeyedRow> = query(client, &question).await?;
+    let tickets = rows.into_iter();
+    let tickets = tickets.map(|row| Ok((row.service_key, read(client, &row.value_utf8)?)));
+    tickets.collect()
 }
 
 /// True if an effect or a timer of a key is not done.

@@ -3,7 +3,8 @@
 //! Effects are a virtual object, too, and not a stateless service: calls of one key then wait for each other, in the order in
 //! which they were sent, which is that of their numbers. So the effects of a key are executed one at a time and in order, as
 //! on the other engines, while those of different keys run beside each other. An effect ends by calling `answer` and waiting
-//! for it, so the next one of the key starts after the answer was stepped.
+//! for it, so the next one of the key starts after the answer was stepped. An effect for which no process has room waits for a
+//! call that the server keeps; it holds no connection meanwhile, so that a flood leaves them to all others.
 //!
 //! What was planned also lies in the object until it has ended: the server shows states, but not what waits in its queues, and
 //! whoever moves the store has to see both.
@@ -13,11 +14,11 @@
 //! handler that needs another order gets another name.
 
 use super::gate::Place;
-use super::office::{Attempt, Office};
+use super::office::{Attempt, Office, Ticket};
 use super::steps::Steps;
 use super::wire::{
-    Delivery, EFFECTS, End, HISTORY, KEPT, Kept, LISTED, Order, Outcome, PENDING, PULL, Page,
-    Pending, Record, Restored, Stepped, Taken, Work,
+    Delivery, EFFECTS, EXECUTE, End, Entry, HISTORY, KEPT, Kept, LISTED, Order, Outcome, PENDING,
+    PULL, Page, Pending, Record, Restored, Stepped, TICKET, Taken, Work,
 };
 use crate::delivery::caused_by;
 use crate::error::EngineError;
@@ -197,6 +198,7 @@ fn write(ctx: &ObjectContext<'_>, stepped: Stepped) {
         record,
         drop_from,
         work,
+        hurries,
     } = stepped;
     for n in drop_from..kept.first {
         ctx.clear(&history_key(n));
@@ -208,6 +210,10 @@ fn write(ctx: &ObjectContext<'_>, stepped: Stepped) {
         let pending = Pending { at, work };
         ctx.set(&pending_key(pending.seq()), Json(pending.clone()));
         send(ctx, pending, at);
+    }
+    if hurries {
+        let target = RequestTarget::object(EFFECTS, ctx.key(), "hurry");
+        drop(ctx.request::<(), ()>(target, ()).send());
     }
 }
 
@@ -224,7 +230,7 @@ fn send(ctx: &ObjectContext<'_>, pending: Pending, now: i64) {
     match pending.work {
         Work::Effect(order) => {
             let id = format!("{key}/{}", order.seq);
-            let target = RequestTarget::object(EFFECTS, key, "execute");
+            let target = RequestTarget::object(EFFECTS, key, EXECUTE);
             let request = ctx.request::<Json<Order>, ()>(target, Json(order));
             drop(request.idempotency_key(id).send());
         }
@@ -251,6 +257,15 @@ pub(super) struct Effects {
 
 #[restate_sdk::object(name = "opencode-reviewer.effects", client_visibility = "pub(super)")]
 impl Effects {
+    /// Calls an effect that waits and became fast. It is called once more than needed, at most.
+    #[handler(ingress_private = true)]
+    async fn hurry(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<()> {
+        if let Some(ticket) = ctx.get::<String>(TICKET).await? {
+            ctx.resolve_awakeable(&ticket, ());
+        }
+        Ok(())
+    }
+
     /// Executes one effect, as often as it takes, and delivers its answer.
     #[handler(ingress_private = true)]
     async fn execute(&self, ctx: ObjectContext<'_>, order: Json<Order>) -> HandlerResult<()> {
@@ -282,22 +297,15 @@ impl Effects {
 }
 
 impl Effects {
-    /// Two entries of the journal: who began the attempt, and what came of it. If the second is made by another process than
-    /// the first, the attempt ended in a crash, and counts.
+    /// Two entries of the journal, without the waits: who began the attempt, and what came of it. If the second is made by
+    /// another process than the first, the attempt ended in a crash, and counts.
     async fn attempt(
         &self,
         ctx: &ObjectContext<'_>,
         attempt: Attempt,
     ) -> Result<(Outcome, Option<Place>), HandlerError> {
-        let place = Arc::new(Mutex::new(None));
-        let (office, entered) = (Arc::clone(&self.office), Arc::clone(&place));
-        let copy = attempt.clone();
-        let begin = move || async move {
-            let place = office.enter(&copy.key, &copy.order).await?;
-            *lock(&entered) = Some(place);
-            Ok(office.process.clone())
-        };
-        let starter = ctx.run(begin).name("begin").await?;
+        let place = Arc::default();
+        let starter = self.begin(ctx, &attempt, &place).await?;
         let (office, taken) = (Arc::clone(&self.office), Arc::clone(&place));
         let act = move || async move {
             let place = lock(&taken).take();
@@ -309,7 +317,56 @@ impl Effects {
         let place = lock(&place).take();
         Ok((outcome, place))
     }
+
+    /// Begins an attempt, after as many waits as it takes; the process that did.
+    async fn begin(
+        &self,
+        ctx: &ObjectContext<'_>,
+        attempt: &Attempt,
+        place: &Taking,
+    ) -> Result<String, HandlerError> {
+        let entry = self.enter(ctx, attempt, place, None).await?;
+        if let Entry::Begun { process } = entry {
+            return Ok(process);
+        }
+        let mut waits = 0;
+        loop {
+            let (id, called) = ctx.awakeable::<()>();
+            ctx.set(TICKET, id.clone());
+            let ticket = Ticket { id, waits };
+            match self.enter(ctx, attempt, place, Some(ticket)).await? {
+                Entry::Begun { process } => {
+                    ctx.clear(TICKET);
+                    return Ok(process);
+                }
+                Entry::Outside { longest_ms } => restate_sdk::select! {
+                    _ = called => {},
+                    _ = ctx.sleep(Duration::from_millis(longest_ms)) => waits += 1,
+                },
+            }
+        }
+    }
+
+    async fn enter(
+        &self,
+        ctx: &ObjectContext<'_>,
+        attempt: &Attempt,
+        place: &Taking,
+        ticket: Option<Ticket>,
+    ) -> Result<Entry, HandlerError> {
+        let (office, place) = (Arc::clone(&self.office), Arc::clone(place));
+        let Attempt { key, order, .. } = attempt.clone();
+        let enter = move || async move {
+            let (entry, entered) = office.enter(&key, &order, ticket.as_ref()).await?;
+            *lock(&place) = entered;
+            Ok(Json(entry))
+        };
+        Ok(ctx.run(enter).name("begin").await?.into_inner())
+    }
 }
+
+/// A place that is handed from one entry of the journal to the next, as long as both are made by one process.
+type Taking = Arc<Mutex<Option<Place>>>;
 
 fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     place.lock().unwrap_or_else(PoisonError::into_inner)

@@ -3,19 +3,25 @@
 
 use super::client::{Call, Client};
 use super::gate::{Gate, Place};
+use super::lists;
 use super::steps::{Acted, Acts, NO_ANSWER, Steps};
-use super::wire::{Kept, Order, Outcome, PULL};
+use super::wire::{Entry, Kept, Order, Outcome, PULL};
 use crate::error::EngineError;
 use crate::limits::Limits;
 use crate::machine::{EffectError, EffectId, Lane};
+use futures_util::future::join_all;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// An effect that waits for so long gives its connection back to the server, which sends it again.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The time after which a slow effect asks again whether a fast one of its key waits behind it.
-const ASK_EVERY: Duration = Duration::from_secs(1);
+/// An effect that waits for so long in the process goes on waiting in the server. Shorter than the silence after which the server
+/// takes it back by itself.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// An effect that nobody has called asks again after the time of a lease, because the process that would call it may be gone. The
+/// time doubles with each wait, up to this one.
+const LONGEST_WAIT: Duration = Duration::from_mins(10);
+/// Those who were called have so long to come before others are.
+const BETWEEN_CALLS: Duration = Duration::from_millis(30);
 
 /// The reason why an effect was not tried; the server calls again.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +30,6 @@ pub(super) enum NotNow {
     NoWorld,
     #[error("all places for effects are taken")]
     NoPlace,
-    #[error("what has no hurry is held back")]
-    HeldBack,
     #[error("the process ends")]
     Ending,
     #[error(transparent)]
@@ -54,6 +58,15 @@ impl std::fmt::Debug for Office {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Office").finish_non_exhaustive()
     }
+}
+
+/// The place in the server of an effect that waits there.
+#[derive(Debug, Clone)]
+pub(super) struct Ticket {
+    /// By which the effect is called.
+    pub(super) id: String,
+    /// The times that nobody has called it.
+    pub(super) waits: u32,
 }
 
 /// One attempt.
@@ -89,7 +102,14 @@ impl Office {
     ) {
         let (end, over) = watch::channel(false);
         self.shift.send_replace(Some(Shift { world, over }));
-        shutdown.await;
+        let calling = async {
+            self.take_over().await;
+            self.call().await;
+        };
+        tokio::select! {
+            () = shutdown => {}
+            () = calling => {}
+        }
         self.shift.send_replace(None);
         let grace = Duration::from_millis(self.limits.grace_ms);
         if tokio::time::timeout(grace, self.gate.emptied())
@@ -101,47 +121,83 @@ impl Office {
         end.send_replace(true);
     }
 
-    /// Waits for a world and for a place beside the other effects.
-    pub(super) async fn enter(&self, key: &str, order: &Order) -> Result<Place, NotNow> {
+    /// Notes the effects that an earlier process would have called.
+    async fn take_over(&self) {
+        match lists::tickets(&self.client).await {
+            Ok(tickets) => {
+                for (key, ticket) in tickets {
+                    self.gate.take_over(key, ticket);
+                }
+            }
+            // They ask by themselves later.
+            Err(error) => tracing::warn!("effects that wait were not found: {error}"),
+        }
+    }
+
+    /// Calls effects that wait in the server as soon as there is room for them.
+    async fn call(&self) {
+        loop {
+            let called = self.gate.next_called().await;
+            let calls = called.iter().map(|id| self.client.resolve(id));
+            for told in join_all(calls).await {
+                // It asks by itself later.
+                if let Err(error) = told {
+                    tracing::warn!("an effect that waits was not called: {error}");
+                }
+            }
+            tokio::time::sleep(BETWEEN_CALLS).await;
+        }
+    }
+
+    /// Waits for a world and for a place beside the other effects. Without room for it, or while it is held back, the effect has
+    /// to wait in the server; with its ticket it is called from there.
+    pub(super) async fn enter(
+        &self,
+        key: &str,
+        order: &Order,
+        ticket: Option<&Ticket>,
+    ) -> Result<(Entry, Option<Place>), NotNow> {
         let mut shifts = self.shift.subscribe();
         let there = shifts.wait_for(Option::is_some);
         if tokio::time::timeout(PATIENCE, there).await.is_err() {
             return Err(NotNow::NoWorld);
         }
-        if order.slow && self.is_held_back(key).await && !self.is_hurried(key, order.seq).await {
-            // The server sends it again soon. It keeps no track of what was not begun, so this is no attempt.
-            tokio::time::sleep(PATIENCE).await;
-            return Err(NotNow::HeldBack);
+        let outside = |wait: Duration| {
+            let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            Ok((Entry::Outside { longest_ms: ms }, None))
+        };
+        let mut lane = order.lane();
+        // It is told to whoever has a ticket, but perhaps it happened before.
+        if lane == Lane::Slow && ticket.is_some() && self.is_hurried(key, order.seq).await {
+            lane = Lane::Fast;
         }
-        let place = self.place(key, order);
-        let place = tokio::time::timeout(PATIENCE, place).await;
-        place.map_err(|_| NotNow::NoPlace)
+        if lane == Lane::Slow
+            && let Some(held) = self.held_back(key).await
+        {
+            return outside(held);
+        }
+        let place = tokio::time::timeout(PATIENCE, self.gate.enter(lane)).await;
+        if let Ok(Some(place)) = place {
+            let process = self.process.clone();
+            return Ok((Entry::Begun { process }, Some(place)));
+        }
+        let waits = ticket.map_or(0, |ticket| ticket.waits);
+        if let Some(ticket) = ticket {
+            self.gate.wait_outside(lane, key, ticket.id.clone());
+        }
+        let lease = Duration::from_millis(self.limits.lease_ms);
+        let longest = lease.saturating_mul(2_u32.saturating_pow(waits));
+        outside(longest.min(LONGEST_WAIT))
     }
 
-    async fn is_held_back(&self, key: &str) -> bool {
+    /// The time for which a slow effect is held back.
+    async fn held_back(&self, key: &str) -> Option<Duration> {
         let shift = self.shift.borrow().clone();
-        match shift {
-            Some(shift) => shift.world.holds_back(key).await.is_some(),
-            None => false,
-        }
+        let wait = shift?.world.holds_back(key).await?;
+        Some(Duration::from_millis(wait))
     }
 
-    /// A slow effect counts as fast while a fast one of its key waits behind it, and once it is hurried.
-    async fn place(&self, key: &str, order: &Order) -> Place {
-        if !order.slow {
-            return self.gate.enter(Lane::Fast).await;
-        }
-        loop {
-            let slow = tokio::time::timeout(ASK_EVERY, self.gate.enter(Lane::Slow));
-            if let Ok(place) = slow.await {
-                return place;
-            }
-            if self.is_hurried(key, order.seq).await {
-                return self.gate.enter(Lane::Fast).await;
-            }
-        }
-    }
-
+    /// True for a slow effect while a fast one of its key waits behind it, and once it is hurried. It counts as fast then.
     async fn is_hurried(&self, key: &str, seq: u64) -> bool {
         let call = Call {
             what: "for a state",
@@ -151,7 +207,7 @@ impl Office {
             idempotency: None,
             body: None::<&()>,
         };
-        let kept = self.client.with_patience(ASK_EVERY).call(&call).await;
+        let kept = self.client.with_patience(PATIENCE).call(&call).await;
         let kept: Option<Kept> = kept.unwrap_or_default();
         kept.and_then(|kept| kept.last_fast)
             .is_some_and(|last| last >= seq)
@@ -175,10 +231,17 @@ impl Office {
         }
         let place = match place {
             Some(place) => place,
-            None => self.enter(key, order).await?,
+            // The server has taken the effect back after it had begun.
+            None => self.again(order).await?,
         };
         let acted = self.act(key, order).await?;
         Ok((self.outcome(attempt, acted)?, Some(place)))
+    }
+
+    /// Another place for an attempt that has begun in this process.
+    async fn again(&self, order: &Order) -> Result<Place, NotNow> {
+        let place = tokio::time::timeout(PATIENCE, self.gate.enter(order.lane())).await;
+        place.ok().flatten().ok_or(NotNow::NoPlace)
     }
 
     /// Decides what follows from an attempt.

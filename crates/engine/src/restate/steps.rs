@@ -61,7 +61,8 @@ impl<M: Machine> Steps for Stepper<M> {
         let now = self.clock.now_ms();
         let mut step = self.machine.step(&state, &input, now);
         step.planned.sort_by_key(Planned::seq);
-        let (last, last_fast) = numbers(key, kept, &step)?;
+        let old = kept.map(Numbers::of).unwrap_or_default();
+        let numbers = old.after(key, &step)?;
         let work = step.planned.iter().map(|planned| work(key, planned));
         let n = kept.map_or(0, |kept| kept.version) + 1;
         let drop_from = kept.map_or(1, |kept| kept.first);
@@ -79,13 +80,15 @@ impl<M: Machine> Steps for Stepper<M> {
             },
             drop_from,
             work: work.collect::<Result<_>>()?,
+            hurries: old.waits_slowly() && numbers.last_fast >= old.last_slow,
             kept: Kept {
                 version: n,
                 state: json(key, &step.state)?,
                 phase,
                 changed: now,
-                last,
-                last_fast,
+                last: numbers.last,
+                last_fast: numbers.last_fast,
+                last_slow: numbers.last_slow,
                 first: oldest.clamp(drop_from, drop_from + DROPPED_AT_ONCE),
             },
         })
@@ -125,33 +128,53 @@ impl<M: Machine, W: World<M>> Acts for Acting<M, W> {
     }
 }
 
-/// The highest numbers of all that was planned, and of what is fast. Numbers grow: a send with one that there was would be
-/// dropped without a word.
-fn numbers<M: Machine>(
-    key: &str,
-    kept: Option<&Kept>,
-    step: &Step<M>,
-) -> Result<(Option<u64>, Option<u64>)> {
-    let (mut last, mut last_fast) = kept.map_or((None, None), |kept| (kept.last, kept.last_fast));
-    if step.hurries {
-        last_fast = last;
-    }
-    for planned in &step.planned {
-        let seq = planned.seq();
-        if last.is_some_and(|last| seq <= last) {
-            return Err(EngineError::RepeatedEffect {
-                id: format!("{key}/{seq}"),
-            });
-        }
-        last = Some(seq);
-        if let Planned::Effect {
-            lane: Lane::Fast, ..
-        } = planned
-        {
-            last_fast = Some(seq);
+/// The highest numbers of all that was planned, of what is fast, and of what is slow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    last: Option<u64>,
+    last_fast: Option<u64>,
+    last_slow: Option<u64>,
+}
+
+impl Numbers {
+    fn of(kept: &Kept) -> Self {
+        Self {
+            last: kept.last,
+            last_fast: kept.last_fast,
+            last_slow: kept.last_slow,
         }
     }
-    Ok((last, last_fast))
+
+    /// True if a slow effect was planned that nothing has hurried. It may be done.
+    fn waits_slowly(self) -> bool {
+        self.last_slow > self.last_fast
+    }
+
+    /// Numbers grow: a send with one that there was would be dropped without a word.
+    fn after<M: Machine>(mut self, key: &str, step: &Step<M>) -> Result<Self> {
+        if step.hurries {
+            self.last_fast = self.last;
+        }
+        for planned in &step.planned {
+            let seq = planned.seq();
+            if self.last.is_some_and(|last| seq <= last) {
+                return Err(EngineError::RepeatedEffect {
+                    id: format!("{key}/{seq}"),
+                });
+            }
+            self.last = Some(seq);
+            match planned {
+                Planned::Effect {
+                    lane: Lane::Fast, ..
+                } => self.last_fast = Some(seq),
+                Planned::Effect {
+                    lane: Lane::Slow, ..
+                } => self.last_slow = Some(seq),
+                Planned::Timer { .. } => {}
+            }
+        }
+        Ok(self)
+    }
 }
 
 fn work<E: Serialize, I: Serialize>(key: &str, planned: &Planned<E, I>) -> Result<Work> {

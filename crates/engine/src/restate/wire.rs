@@ -2,6 +2,7 @@
 //! call that waits in the server can be one of an earlier version. States, inputs and effects are the machine's own JSON.
 
 use crate::limits::after;
+use crate::machine::Lane;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -17,6 +18,11 @@ pub(crate) const LISTED: &str = "listed";
 pub(crate) const KEPT: &str = "kept";
 pub(crate) const HISTORY: &str = "history/";
 pub(crate) const PENDING: &str = "pending/";
+
+/// The name of the ticket of an effect that waits, in the object of the effects of its pull request.
+pub(crate) const TICKET: &str = "ticket";
+/// The handler that executes an effect. Others of that object only call it.
+pub(crate) const EXECUTE: &str = "execute";
 
 /// An input on its way to a pull request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,6 +66,9 @@ pub(crate) struct Kept {
     pub(crate) last: Option<u64>,
     /// The highest number of a fast effect, or of one that was hurried.
     pub(crate) last_fast: Option<u64>,
+    /// The highest number of a slow effect.
+    #[serde(default)]
+    pub(crate) last_slow: Option<u64>,
     /// The first input that the history still has.
     pub(crate) first: i64,
 }
@@ -92,6 +101,9 @@ pub(crate) struct Stepped {
     pub(crate) drop_from: i64,
     /// In the order of their numbers.
     pub(crate) work: Vec<Work>,
+    /// A slow effect, which may wait, became fast.
+    #[serde(default)]
+    pub(crate) hurries: bool,
 }
 
 /// Something that a step wants done.
@@ -146,6 +158,22 @@ pub(crate) struct Order {
     pub(crate) seq: u64,
     pub(crate) slow: bool,
     pub(crate) effect: Value,
+}
+
+impl Order {
+    pub(crate) fn lane(&self) -> Lane {
+        if self.slow { Lane::Slow } else { Lane::Fast }
+    }
+}
+
+/// The answer to an effect that wants to begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// An attempt was begun by the process of this name.
+    Begun { process: String },
+    /// It waits until it is called, and no longer than this.
+    Outside { longest_ms: u64 },
 }
 
 /// The result of an attempt to execute an effect.

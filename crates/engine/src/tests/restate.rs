@@ -4,6 +4,7 @@
 mod crashes;
 mod deliveries;
 mod effects;
+mod floods;
 mod lists;
 mod moving;
 mod redeployments;

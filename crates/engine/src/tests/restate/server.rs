@@ -96,7 +96,18 @@ impl Server {
 
     /// The failed attempts of calls that go on.
     pub(super) async fn retries(&self) -> u64 {
-        let question = "SELECT COUNT(*) AS calls FROM sys_invocation WHERE last_failure <> ''";
+        self.calls("last_failure <> ''").await
+    }
+
+    /// The calls that execute effects and hold a connection.
+    pub(super) async fn running_effects(&self) -> u64 {
+        let condition =
+            "target_handler_name = 'execute' AND status NOT IN ('suspended', 'completed')";
+        self.calls(condition).await
+    }
+
+    async fn calls(&self, condition: &str) -> u64 {
+        let question = format!("SELECT COUNT(*) AS calls FROM sys_invocation WHERE {condition}");
         let asked = client()
             .post(format!("http://127.0.0.1:{}/query", self.admin))
             .header("accept", "application/json")
