@@ -130,16 +130,18 @@ fn hold(running: &Running, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Statements and commits in a second of a service that has nothing to do. One process alone waits for its own events; where others
-/// may write, it looks.
+/// Statements and commits of a service that has nothing to do, in a time in which all that it does again and again is done as often as
+/// in any other such time. One process alone waits for its own events; where others may write, it looks.
 #[derive(Clone, Copy)]
 struct Idle {
+    time: Duration,
     statements: f64,
     commits: f64,
 }
 
 impl Idle {
     const NONE: Self = Self {
+        time: Duration::ZERO,
         statements: 0.0,
         commits: 0.0,
     };
@@ -150,19 +152,28 @@ impl Idle {
         let before = running.figures()?;
         std::thread::sleep(time);
         let after = running.figures()?;
-        let seconds = time.as_secs_f64();
         Ok(Self {
-            statements: (float(after.statements - before.statements) - own).max(0.0) / seconds,
-            commits: float(after.commits - before.commits) / seconds,
+            time,
+            statements: (float(after.statements - before.statements) - own).max(0.0),
+            commits: float(after.commits - before.commits),
         })
+    }
+
+    /// Waits for the end of such a time since `begun`; how many of them there were.
+    fn complete(self, begun: Instant) -> f64 {
+        let mut times = 0;
+        while self.time * times < begun.elapsed() && self.time > Duration::ZERO {
+            times += 1;
+        }
+        std::thread::sleep((self.time * times).saturating_sub(begun.elapsed()));
+        f64::from(times)
     }
 }
 
 /// One webhook after the other, and then until nothing more happens by itself, unless GitHub is held.
 fn per_event(running: &Running, numbers: Range<u64>, name: &str, idle: Idle) -> Result<PerEvent> {
-    let begun = Instant::now();
     let own = own_cost(running)?;
-    let before = running.figures()?;
+    let (begun, before) = (Instant::now(), running.figures()?);
     let is_held = before.queue > 0;
     for number in numbers {
         let guid = format!("{name}-{number}");
@@ -170,17 +181,15 @@ fn per_event(running: &Running, numbers: Range<u64>, name: &str, idle: Idle) -> 
         ensure!(running.send(&delivery)? == 1, "nobody was woken");
         std::thread::sleep(PAUSE);
     }
-    let (asked, after) = if is_held {
-        (1, running.figures()?)
-    } else {
-        running.settled(0)?
-    };
-    let (events, seconds) = (float(KNOWN), begun.elapsed().as_secs_f64());
-    let statements = float((after.statements - before.statements).saturating_sub(asked * own));
+    let asked = if is_held { 0 } else { running.settled(0)?.0 };
+    let (events, times) = (float(KNOWN), idle.complete(begun));
+    let after = running.figures()?;
+    let own = own * (asked + 1);
+    let statements = float((after.statements - before.statements).saturating_sub(own));
     let commits = float(after.commits - before.commits);
     Ok(PerEvent {
-        statements: (statements - idle.statements * seconds).max(0.0) / events,
-        commits: (commits - idle.commits * seconds).max(0.0) / events,
+        statements: (statements - idle.statements * times).max(0.0) / events,
+        commits: (commits - idle.commits * times).max(0.0) / events,
     })
 }
 

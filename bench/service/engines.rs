@@ -51,8 +51,18 @@ struct Measured {
     recovery: Duration,
     /// Probes in a second with one worker and with two, in turn.
     workers: Vec<(f64, f64)>,
-    /// For each size, until the webhook is accepted, and with its probe.
-    costs: Vec<(PerEvent, PerEvent)>,
+    /// For each size.
+    costs: Vec<Cost>,
+}
+
+/// What an event costs, and a service without any.
+struct Cost {
+    /// Until the webhook is accepted.
+    accepted: PerEvent,
+    /// With its probe.
+    done: PerEvent,
+    /// Statements in a second without an event.
+    idle: f64,
 }
 
 /// Measures all of it, or the stores that `ENGINES` names. Each figure is told at once, and the table at the end.
@@ -239,7 +249,7 @@ fn recover(stores: &mut [Measured]) -> Result<()> {
 }
 
 /// The cost of an event with stores of growing sizes.
-fn costs(name: &str, kind: Option<&str>) -> Result<Vec<(PerEvent, PerEvent)>> {
+fn costs(name: &str, kind: Option<&str>) -> Result<Vec<Cost>> {
     let site = site(kind, KNOWN - 1)?;
     let (mut costs, mut filled) = (Vec::new(), 1);
     for pulls in SIZES {
@@ -247,15 +257,17 @@ fn costs(name: &str, kind: Option<&str>) -> Result<Vec<(PerEvent, PerEvent)>> {
         let wanted = pulls - KNOWN + 1;
         site.runtime.block_on(fill(&site.store(), filled..wanted))?;
         filled = wanted;
-        let (accepted, done) = cost(&site, pulls)?;
-        let of = (accepted.statements, done.statements);
-        eprintln!("  statements: {:.2}, {:.2} with the probe", of.0, of.1);
-        costs.push((accepted, done));
+        let cost = cost(&site, pulls)?;
+        eprintln!(
+            "  statements: {:.2}, {:.2} with the probe, {:.2} a second without events",
+            cost.accepted.statements, cost.done.statements, cost.idle
+        );
+        costs.push(cost);
     }
     Ok(costs)
 }
 
-fn cost(site: &Site, pulls: u64) -> Result<(PerEvent, PerEvent)> {
+fn cost(site: &Site, pulls: u64) -> Result<Cost> {
     let numbers = || site.world.pull..site.world.pull + KNOWN;
     let running = site.start()?;
     running.settled(pulls)?;
@@ -267,5 +279,9 @@ fn cost(site: &Site, pulls: u64) -> Result<(PerEvent, PerEvent)> {
     site.world.github.struck();
     let running = site.start()?;
     running.settled(pulls).context("what was held")?;
-    Ok((accepted, done))
+    Ok(Cost {
+        accepted,
+        done,
+        idle: idle.statements / idle.time.as_secs_f64(),
+    })
 }

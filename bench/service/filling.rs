@@ -40,7 +40,7 @@ pub async fn fill(store: &str, numbers: std::ops::Range<u64>) -> Result<()> {
         try_join_all(numbers.iter().map(|number| wake(&engine, *number))).await?;
     }
     while engine.backlog().await?.effects > 0 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
     drop(end);
     running.await?;

@@ -17,6 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
+/// Lives that are listed with one question to the store: a Restate server looks through all states for each.
+const PAGE: u32 = 5_000;
+/// States that are read with one question.
+const STATES: usize = 500;
+
 /// The running service.
 pub(crate) struct Service {
     pub engine: Arc<Engine<Lifecycle>>,
@@ -240,12 +245,17 @@ impl Service {
     /// Fills the directory from the store, so that checks and pushes wake whom they concern. Only what has changed is read.
     pub(crate) async fn remember(&self) -> Result<(), EngineError> {
         let mut remembered = std::mem::take(&mut *self.remembered());
-        let mut now = HashMap::new();
+        let (mut now, mut changed) = (HashMap::new(), Vec::new());
         for Listed { key, version, .. } in self.alive().await? {
             if remembered.remove(&key) != Some(version) {
-                self.learn(&key).await?;
+                changed.push(key.clone());
             }
             now.insert(key, version);
+        }
+        for keys in changed.chunks(STATES) {
+            for (key, status) in self.engine.states(keys).await? {
+                self.learn(&key, status.state);
+            }
         }
         *self.remembered() = now;
         Ok(())
@@ -257,28 +267,24 @@ impl Service {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn learn(&self, key: &str) -> Result<(), EngineError> {
-        let Some(key) = pull_key(key) else {
-            return Ok(());
+    fn learn(&self, key: &str, state: State) {
+        let (Some(key), Some(facts)) = (pull_key(key), state.facts) else {
+            return;
         };
-        if let Some(facts) = self.state(key).await?.and_then(|state| state.facts) {
-            // The life is there because the repository was in scope.
-            self.directory.follow(key.repository);
-            self.directory.note_pull(key, &facts);
-            if self.directory.place(key.repository).is_none() {
-                self.directory.hear_place(Place {
-                    id: key.repository,
-                    name: facts.repo.clone(),
-                    installation: None,
-                });
-            }
+        // The life is there because the repository was in scope.
+        self.directory.follow(key.repository);
+        self.directory.note_pull(key, &facts);
+        if self.directory.place(key.repository).is_none() {
+            self.directory.hear_place(Place {
+                id: key.repository,
+                name: facts.repo,
+                installation: None,
+            });
         }
-        Ok(())
     }
 
     /// All lives that go on.
     pub(crate) async fn alive(&self) -> Result<Vec<Listed>, EngineError> {
-        const PAGE: u32 = 500;
         let (mut lives, mut after) = (Vec::new(), String::new());
         loop {
             let filter = Filter {

@@ -1,8 +1,7 @@
 //! The figures of the stores as a table: what is aimed at first, then every number.
 
-use super::super::PerEvent;
 use super::super::shown::{growth, mib, verdict};
-use super::{BUSY, LATE, Measured, PULLS, SIZES, WEBHOOKS};
+use super::{BUSY, Cost, LATE, Measured, PULLS, SIZES, WEBHOOKS};
 use crate::table::median;
 use std::fmt::Write as _;
 
@@ -37,7 +36,7 @@ fn targets(out: &mut String, stores: &[Measured]) {
         );
     };
     for store in stores {
-        let grown = growth(store.costs.iter().map(|(accepted, _)| accepted.statements));
+        let grown = growth(store.costs.iter().map(|one| one.accepted.statements));
         let name = format!("{}: statements per webhook, most to least", store.name);
         line(
             &name,
@@ -45,7 +44,7 @@ fn targets(out: &mut String, stores: &[Measured]) {
             format!("at most {MOST_GROWTH}"),
             grown <= MOST_GROWTH,
         );
-        let grown = growth(store.costs.iter().map(|(_, done)| done.statements));
+        let grown = growth(store.costs.iter().map(|one| one.done.statements));
         line(
             "  with its probe",
             grown,
@@ -129,7 +128,7 @@ fn speed(out: &mut String, stores: &[Measured]) {
 }
 
 fn costs(out: &mut String, stores: &[Measured]) {
-    let mut rows = |name: &str, of: fn(&(PerEvent, PerEvent)) -> f64| {
+    let mut rows = |name: &str, of: fn(&Cost) -> f64| {
         for (at, pulls) in SIZES.iter().enumerate() {
             let name = format!("{name}, {pulls} pull requests");
             line(out, stores, &name, |store| match store.costs.get(at) {
@@ -138,9 +137,8 @@ fn costs(out: &mut String, stores: &[Measured]) {
             });
         }
     };
-    rows("statements per webhook", |(accepted, _)| {
-        accepted.statements
-    });
-    rows("  with its probe", |(_, done)| done.statements);
-    rows("commits per event with its probe", |(_, done)| done.commits);
+    rows("statements per webhook", |one| one.accepted.statements);
+    rows("  with its probe", |one| one.done.statements);
+    rows("commits per event with its probe", |one| one.done.commits);
+    rows("statements a second, no event", |one| one.idle);
 }

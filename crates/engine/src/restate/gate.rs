@@ -33,6 +33,9 @@ struct Queue {
     room: usize,
     /// Those in the process.
     inside: usize,
+    /// Those that may be called because others have begun. Without it, all that are inside would leave after a while and be called
+    /// again at once, for as long as nobody ends.
+    callable: usize,
     /// The keys of those in the server, the first to be called first, and their tickets.
     outside: VecDeque<String>,
     tickets: HashMap<String, String>,
@@ -145,6 +148,7 @@ impl Inside {
         if free > 0 {
             self.lanes.start(lane, others_wait);
             self.taken += 1;
+            self.queue(lane).begun();
         }
         free > 0
     }
@@ -157,8 +161,9 @@ impl Inside {
     }
 
     fn call(&mut self) -> Vec<String> {
-        let mut called = self.fast.call();
-        called.append(&mut self.slow.call());
+        let slow_free = self.lanes.free_for_slow(self.fast.inside > 0);
+        let mut called = self.fast.call(self.lanes.free_for_fast());
+        called.append(&mut self.slow.call(slow_free));
         called
     }
 }
@@ -168,14 +173,23 @@ impl Queue {
         Self {
             room: places.max(1).saturating_mul(ROOM),
             inside: 0,
+            callable: 0,
             outside: VecDeque::new(),
             tickets: HashMap::new(),
         }
     }
 
-    fn call(&mut self) -> Vec<String> {
-        let free = self.room.saturating_sub(self.inside);
-        let keys = self.outside.drain(..free.min(self.outside.len()));
+    /// One has got a place. Two may follow, so that the room fills.
+    fn begun(&mut self) {
+        self.callable = self.room.min(self.callable + 2);
+    }
+
+    /// Those to be called while so many places are free.
+    fn call(&mut self, free: usize) -> Vec<String> {
+        let room = self.room.saturating_sub(self.inside);
+        let most = room.min(self.callable + free).min(self.outside.len());
+        self.callable = self.callable.saturating_sub(most);
+        let keys = self.outside.drain(..most);
         keys.filter_map(|key| self.tickets.remove(&key)).collect()
     }
 }

@@ -57,8 +57,13 @@ async fn those_without_room_wait_outside_and_are_called_in_turn_once() {
         gate.wait_outside(Lane::Fast, key, ticket.to_owned());
     }
     assert!(gate.next_called().now_or_never().is_none());
-    drop(inside.split_off(ROOM - 2));
-    assert_eq!(gate.next_called().await, ["d", "b"]);
+    drop(inside.split_off(ROOM - 3));
+    assert_eq!(
+        gate.next_called().await,
+        ["d", "b"],
+        "two for one that began"
+    );
+    assert!(gate.next_called().now_or_never().is_none());
     drop((inside, working));
     assert_eq!(gate.next_called().await, ["c"]);
     assert!(gate.next_called().now_or_never().is_none());
