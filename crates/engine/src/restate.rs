@@ -23,6 +23,7 @@ mod endpoint;
 mod exporting;
 mod gate;
 mod importing;
+mod lane_queue;
 mod lists;
 mod objects;
 mod office;

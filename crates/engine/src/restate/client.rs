@@ -98,22 +98,19 @@ impl Client {
         self.send(&target, &request).await
     }
 
-    /// Ends a wait of a call. That it has ended before is no error.
+    /// Ends a wait of a call, also one that has ended before.
     pub(crate) async fn resolve(&self, awakeable: &str) -> Result<()> {
         let path = format!(
             "{}/restate/awakeables/{awakeable}/resolve",
             self.address.ingress
         );
         let target = Target {
-            what: "to a call of an effect",
+            what: "for an effect that waits",
             address: &self.address.ingress,
             service: "awakeables",
         };
-        let told: Result<Value> = self.send(&target, &|| self.http.post(&path)).await;
-        match told {
-            Err(RestateError::NotRegistered { .. }) => Ok(()),
-            other => other.map(drop),
-        }
+        let _nothing: Value = self.send(&target, &|| self.http.post(&path)).await?;
+        Ok(())
     }
 
     /// Makes a request to the admin interface.

@@ -1,16 +1,14 @@
 //! The places for effects that run at the same time in this process, given by the rule of `lanes.rs`. A place per process is
 //! enough: what floods is one key's repository at a time, and each worker lets as many of it through as it may run. Few wait for
-//! a place in the process; all others wait in the server, which keeps them at no cost, and are called when there is room.
+//! a place in the process, see `lane_queue.rs`.
 
+use super::lane_queue::{LaneQueue, UNDER_WAY};
 use crate::lanes::Lanes;
 use crate::limits::Limits;
 use crate::machine::Lane;
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
-
-/// Effects that wait in the process, for each place of their lane: enough to keep the places busy while others are called.
-const ROOM: usize = 4;
+use tokio::time::{Instant, timeout};
 
 /// The places, and who waits for them.
 #[derive(Debug)]
@@ -23,22 +21,17 @@ pub(super) struct Gate {
 struct Inside {
     lanes: Lanes,
     taken: usize,
-    fast: Queue,
-    slow: Queue,
+    fast: LaneQueue,
+    slow: LaneQueue,
 }
 
-/// The effects of a lane that have no place.
-#[derive(Debug)]
-struct Queue {
-    room: usize,
-    /// Those in the process.
-    inside: usize,
-    /// Those that may be called because others have begun. Without it, all that are inside would leave after a while and be called
-    /// again at once, for as long as nobody ends.
-    callable: usize,
-    /// The keys of those in the server, the first to be called first, and their tickets.
-    outside: VecDeque<String>,
-    tickets: HashMap<String, String>,
+/// An effect that waits in the server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Sleeper {
+    pub(super) lane: Lane,
+    pub(super) key: String,
+    /// By which it is woken.
+    pub(super) ticket: String,
 }
 
 /// A place, until it is dropped.
@@ -60,16 +53,16 @@ impl Gate {
             inside: Mutex::new(Inside {
                 lanes: Lanes::new(limits.at_once, limits.slow_at_once),
                 taken: 0,
-                fast: Queue::new(limits.at_once),
-                slow: Queue::new(limits.slow_at_once),
+                fast: LaneQueue::new(limits.at_once),
+                slow: LaneQueue::new(limits.slow_at_once),
             }),
             changed: Notify::new(),
         }
     }
 
-    /// Waits for a place. None: too many wait already.
-    pub(super) async fn enter(self: &Arc<Self>, lane: Lane) -> Option<Place> {
-        let waiting = Waiting::new(self, lane)?;
+    /// Waits for a place for the effect of this key. None: too many wait already.
+    pub(super) async fn enter(self: &Arc<Self>, key: &str, lane: Lane) -> Option<Place> {
+        let waiting = Waiting::new(self, key, lane)?;
         loop {
             let changed = self.changed.notified();
             if self.lock().start(lane) {
@@ -83,39 +76,33 @@ impl Gate {
         }
     }
 
-    /// Notes that the effect of this key waits in the server. Whoever comes again with another ticket keeps its turn.
-    pub(super) fn wait_outside(&self, lane: Lane, key: &str, ticket: String) {
-        let mut inside = self.lock();
-        let queue = inside.queue(lane);
-        if queue.tickets.insert(key.to_owned(), ticket).is_none() {
-            queue.outside.push_back(key.to_owned());
-        }
-        drop(inside);
+    /// Notes one that waits in the server from now on.
+    pub(super) fn sleeps(&self, sleeper: Sleeper) {
+        let Sleeper { lane, key, ticket } = sleeper;
+        self.lock().queue(lane).wait(&key, ticket);
         self.changed.notify_waiters();
     }
 
-    /// Notes one that an earlier process would have called, unless it has come meanwhile.
-    pub(super) fn take_over(&self, key: String, ticket: String) {
-        let mut inside = self.lock();
-        if inside.fast.tickets.contains_key(&key) || inside.slow.tickets.contains_key(&key) {
-            return;
-        }
-        // It may be fast. It is called by and by all the same.
-        inside.slow.tickets.insert(key.clone(), ticket);
-        inside.slow.outside.push_back(key);
+    /// Notes one that has waited there since before this process, unless it is noted already.
+    pub(super) fn take_over(&self, sleeper: Sleeper) {
+        let inside = self.lock();
+        let is_noted = inside.fast.has(&sleeper.key) || inside.slow.has(&sleeper.key);
         drop(inside);
-        self.changed.notify_waiters();
+        if !is_noted {
+            self.sleeps(sleeper);
+        }
     }
 
-    /// Waits until there is room, and returns the tickets of those for whom there is.
-    pub(super) async fn next_called(&self) -> Vec<String> {
+    /// Waits until there is room for some that wait in the server; these are to be woken.
+    pub(super) async fn to_wake(&self) -> Vec<Sleeper> {
         loop {
             let changed = self.changed.notified();
-            let called = self.lock().call();
-            if !called.is_empty() {
-                return called;
+            let woken = self.lock().wake(Instant::now());
+            if !woken.is_empty() {
+                return woken;
             }
-            changed.await;
+            // Whoever was woken and does not come makes room, too.
+            let _nothing_changed = timeout(UNDER_WAY, changed).await;
         }
     }
 
@@ -139,9 +126,9 @@ impl Inside {
     /// Starts an effect whose owner is among the waiting.
     fn start(&mut self, lane: Lane) -> bool {
         let (others_wait, free) = match lane {
-            Lane::Fast => (self.fast.inside > 1, self.lanes.free_for_fast()),
+            Lane::Fast => (self.fast.inside() > 1, self.lanes.free_for_fast()),
             Lane::Slow => {
-                let fast_wait = self.fast.inside > 0;
+                let fast_wait = self.fast.inside() > 0;
                 (fast_wait, self.lanes.free_for_slow(fast_wait))
             }
         };
@@ -153,64 +140,38 @@ impl Inside {
         free > 0
     }
 
-    fn queue(&mut self, lane: Lane) -> &mut Queue {
+    fn queue(&mut self, lane: Lane) -> &mut LaneQueue {
         match lane {
             Lane::Fast => &mut self.fast,
             Lane::Slow => &mut self.slow,
         }
     }
 
-    fn call(&mut self) -> Vec<String> {
-        let slow_free = self.lanes.free_for_slow(self.fast.inside > 0);
-        let mut called = self.fast.call(self.lanes.free_for_fast());
-        called.append(&mut self.slow.call(slow_free));
-        called
-    }
-}
-
-impl Queue {
-    fn new(places: usize) -> Self {
-        Self {
-            room: places.max(1).saturating_mul(ROOM),
-            inside: 0,
-            callable: 0,
-            outside: VecDeque::new(),
-            tickets: HashMap::new(),
-        }
-    }
-
-    /// One has got a place. Two may follow, so that the room fills.
-    fn begun(&mut self) {
-        self.callable = self.room.min(self.callable + 2);
-    }
-
-    /// Those to be called while so many places are free.
-    fn call(&mut self, free: usize) -> Vec<String> {
-        let room = self.room.saturating_sub(self.inside);
-        let most = room.min(self.callable + free).min(self.outside.len());
-        self.callable = self.callable.saturating_sub(most);
-        let keys = self.outside.drain(..most);
-        keys.filter_map(|key| self.tickets.remove(&key)).collect()
+    fn wake(&mut self, now: Instant) -> Vec<Sleeper> {
+        let free = self.lanes.free_for_slow(self.fast.inside() > 0);
+        let slow = self.slow.wake(free, now).into_iter();
+        let fast = self.fast.wake(self.lanes.free_for_fast(), now).into_iter();
+        let of = |lane| move |(key, ticket)| Sleeper { lane, key, ticket };
+        fast.map(of(Lane::Fast))
+            .chain(slow.map(of(Lane::Slow)))
+            .collect()
     }
 }
 
 impl<'a> Waiting<'a> {
     /// None: there is no room.
-    fn new(gate: &'a Gate, lane: Lane) -> Option<Self> {
+    fn new(gate: &'a Gate, key: &str, lane: Lane) -> Option<Self> {
         let mut inside = gate.lock();
-        let queue = inside.queue(lane);
-        if queue.inside >= queue.room {
-            return None;
-        }
-        queue.inside += 1;
-        drop(inside);
-        Some(Self { gate, lane })
+        inside.fast.come(key);
+        inside.slow.come(key);
+        let has_room = inside.queue(lane).enter();
+        has_room.then(|| Self { gate, lane })
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.gate.lock().queue(self.lane).inside -= 1;
+        self.gate.lock().queue(self.lane).leave();
         self.gate.changed.notify_waiters();
     }
 }

@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::registration::{Calls, query};
-use super::wire::{EFFECTS, EXECUTE, LISTED, PULL, TICKET};
+use super::wire::{EFFECTS, EXECUTE, LISTED, PULL, TICKET, Ticket};
 use crate::queue::Backlog;
 use crate::records::{Filter, Listed};
 use crate::restate_error::RestateError;
@@ -109,8 +109,8 @@ pub(super) async fn backlog(client: &Client) -> Result<Backlog> {
     }))
 }
 
-/// The keys of effects that wait to be called, with their tickets.
-pub(super) async fn tickets(client: &Client) -> Result<Vec<(String, String)>> {
+/// The keys of effects that wait to be woken, with their tickets.
+pub(super) async fn tickets(client: &Client) -> Result<Vec<(String, Ticket)>> {
     let question = format!(
         "SELECT service_key, value_utf8 FROM state WHERE service_name = {} AND key = '{TICKET}'",
         literal(EFFECTS)

@@ -3,8 +3,8 @@
 //! Effects are a virtual object, too, and not a stateless service: calls of one key then wait for each other, in the order in
 //! which they were sent, which is that of their numbers. So the effects of a key are executed one at a time and in order, as
 //! on the other engines, while those of different keys run beside each other. An effect ends by calling `answer` and waiting
-//! for it, so the next one of the key starts after the answer was stepped. An effect for which no process has room waits for a
-//! call that the server keeps; it holds no connection meanwhile, so that a flood leaves them to all others.
+//! for it, so the next one of the key starts after the answer was stepped. An effect for which no process has room waits in the
+//! server until it is woken; it holds no connection meanwhile, so that a flood leaves them to all others.
 //!
 //! What was planned also lies in the object until it has ended: the server shows states, but not what waits in its queues, and
 //! whoever moves the store has to see both.
@@ -14,11 +14,11 @@
 //! handler that needs another order gets another name.
 
 use super::gate::Place;
-use super::office::{Attempt, Office, Ticket};
+use super::office::{Attempt, Office};
 use super::steps::Steps;
 use super::wire::{
-    Delivery, EFFECTS, EXECUTE, End, Entry, HISTORY, KEPT, Kept, LISTED, Order, Outcome, PENDING,
-    PULL, Page, Pending, Record, Restored, Stepped, TICKET, Taken, Work,
+    Delivery, EFFECTS, EXECUTE, End, HISTORY, KEPT, Kept, LISTED, Order, Outcome, PENDING, PULL,
+    Page, Pending, Record, Restored, Stepped, TICKET, Taken, Ticket, Turn, Work,
 };
 use crate::delivery::caused_by;
 use crate::error::EngineError;
@@ -257,11 +257,11 @@ pub(super) struct Effects {
 
 #[restate_sdk::object(name = "opencode-reviewer.effects", client_visibility = "pub(super)")]
 impl Effects {
-    /// Calls an effect that waits and became fast. It is called once more than needed, at most.
+    /// Wakes an effect that waits and became fast.
     #[handler(ingress_private = true)]
     async fn hurry(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<()> {
-        if let Some(ticket) = ctx.get::<String>(TICKET).await? {
-            ctx.resolve_awakeable(&ticket, ());
+        if let Some(Json(ticket)) = ctx.get::<Json<Ticket>>(TICKET).await? {
+            ctx.resolve_awakeable(&ticket.id, ());
         }
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Effects {
             order: Arc::new(order.into_inner()),
             number: 1,
         };
-        // Its place is free once the answer was stepped.
+        // Its place is free once the answer was stepped, or the server has taken the call back to wait for that.
         let (input, _place) = loop {
             match self.attempt(&ctx, attempt.clone()).await? {
                 (Outcome::Ended { input }, place) => break (input, place),
@@ -325,22 +325,25 @@ impl Effects {
         attempt: &Attempt,
         place: &Taking,
     ) -> Result<String, HandlerError> {
-        let entry = self.enter(ctx, attempt, place, None).await?;
-        if let Entry::Begun { process } = entry {
+        if let Turn::Begun(process) = self.enter(ctx, attempt, place, None).await? {
             return Ok(process);
         }
         let mut waits = 0;
         loop {
-            let (id, called) = ctx.awakeable::<()>();
-            ctx.set(TICKET, id.clone());
-            let ticket = Ticket { id, waits };
-            match self.enter(ctx, attempt, place, Some(ticket)).await? {
-                Entry::Begun { process } => {
+            let (id, woken) = ctx.awakeable::<()>();
+            let ticket = Ticket {
+                id,
+                slow: attempt.order.slow,
+            };
+            ctx.set(TICKET, Json(ticket.clone()));
+            let turn = self.enter(ctx, attempt, place, Some((ticket, waits)));
+            match turn.await? {
+                Turn::Begun(process) => {
                     ctx.clear(TICKET);
                     return Ok(process);
                 }
-                Entry::Outside { longest_ms } => restate_sdk::select! {
-                    _ = called => {},
+                Turn::Later { longest_ms } => restate_sdk::select! {
+                    _ = woken => {},
                     _ = ctx.sleep(Duration::from_millis(longest_ms)) => waits += 1,
                 },
             }
@@ -352,14 +355,14 @@ impl Effects {
         ctx: &ObjectContext<'_>,
         attempt: &Attempt,
         place: &Taking,
-        ticket: Option<Ticket>,
-    ) -> Result<Entry, HandlerError> {
+        ticket: Option<(Ticket, u32)>,
+    ) -> Result<Turn, HandlerError> {
         let (office, place) = (Arc::clone(&self.office), Arc::clone(place));
         let Attempt { key, order, .. } = attempt.clone();
         let enter = move || async move {
-            let (entry, entered) = office.enter(&key, &order, ticket.as_ref()).await?;
+            let (turn, entered) = office.enter(&key, &order, ticket).await?;
             *lock(&place) = entered;
-            Ok(Json(entry))
+            Ok(Json(turn))
         };
         Ok(ctx.run(enter).name("begin").await?.into_inner())
     }

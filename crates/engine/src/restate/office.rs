@@ -2,10 +2,10 @@
 //! Separate from the handlers, because nothing here knows the protocol of Restate.
 
 use super::client::{Call, Client};
-use super::gate::{Gate, Place};
+use super::gate::{Gate, Place, Sleeper};
 use super::lists;
 use super::steps::{Acted, Acts, NO_ANSWER, Steps};
-use super::wire::{Entry, Kept, Order, Outcome, PULL};
+use super::wire::{Kept, Order, Outcome, PULL, Ticket, Turn, lane};
 use crate::error::EngineError;
 use crate::limits::Limits;
 use crate::machine::{EffectError, EffectId, Lane};
@@ -13,15 +13,14 @@ use futures_util::future::join_all;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// An effect that waits for so long in the process goes on waiting in the server. Shorter than the silence after which the server
 /// takes it back by itself.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// An effect that nobody has called asks again after the time of a lease, because the process that would call it may be gone. The
+/// An effect that nobody has woken asks again after the time of a lease, because the process that would wake it may be gone. The
 /// time doubles with each wait, up to this one.
-const LONGEST_WAIT: Duration = Duration::from_mins(10);
-/// Those who were called have so long to come before others are.
-const BETWEEN_CALLS: Duration = Duration::from_millis(30);
+const LONGEST_WAIT: Duration = Duration::from_mins(4);
 
 /// The reason why an effect was not tried; the server calls again.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +29,8 @@ pub(super) enum NotNow {
     NoWorld,
     #[error("all places for effects are taken")]
     NoPlace,
+    #[error("the state is not known: {0}")]
+    NoState(String),
     #[error("the process ends")]
     Ending,
     #[error(transparent)]
@@ -58,15 +59,6 @@ impl std::fmt::Debug for Office {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Office").finish_non_exhaustive()
     }
-}
-
-/// The place in the server of an effect that waits there.
-#[derive(Debug, Clone)]
-pub(super) struct Ticket {
-    /// By which the effect is called.
-    pub(super) id: String,
-    /// The times that nobody has called it.
-    pub(super) waits: u32,
 }
 
 /// One attempt.
@@ -102,13 +94,10 @@ impl Office {
     ) {
         let (end, over) = watch::channel(false);
         self.shift.send_replace(Some(Shift { world, over }));
-        let calling = async {
-            self.take_over().await;
-            self.call().await;
-        };
+        let waking = async { tokio::join!(self.take_over(), self.wake()) };
         tokio::select! {
             () = shutdown => {}
-            () = calling => {}
+            _ = waking => {}
         }
         self.shift.send_replace(None);
         let grace = Duration::from_millis(self.limits.grace_ms);
@@ -121,12 +110,12 @@ impl Office {
         end.send_replace(true);
     }
 
-    /// Notes the effects that an earlier process would have called.
+    /// Notes the effects that an earlier process would have woken.
     async fn take_over(&self) {
         match lists::tickets(&self.client).await {
             Ok(tickets) => {
                 for (key, ticket) in tickets {
-                    self.gate.take_over(key, ticket);
+                    self.gate.take_over(sleeper(&key, ticket));
                 }
             }
             // They ask by themselves later.
@@ -134,60 +123,60 @@ impl Office {
         }
     }
 
-    /// Calls effects that wait in the server as soon as there is room for them.
-    async fn call(&self) {
+    /// Wakes effects that wait in the server as soon as there is room for them.
+    async fn wake(&self) {
+        let client = self.client.with_patience(PATIENCE);
         loop {
-            let called = self.gate.next_called().await;
-            let calls = called.iter().map(|id| self.client.resolve(id));
-            for told in join_all(calls).await {
-                // It asks by itself later.
+            let woken = self.gate.to_wake().await;
+            let told = join_all(woken.iter().map(|one| client.resolve(&one.ticket))).await;
+            for (sleeper, told) in woken.into_iter().zip(told) {
                 if let Err(error) = told {
-                    tracing::warn!("an effect that waits was not called: {error}");
+                    tracing::warn!("an effect that waits was not woken: {error}");
+                    self.gate.sleeps(sleeper);
                 }
             }
-            tokio::time::sleep(BETWEEN_CALLS).await;
         }
     }
 
     /// Waits for a world and for a place beside the other effects. Without room for it, or while it is held back, the effect has
-    /// to wait in the server; with its ticket it is called from there.
+    /// to wait in the server, where it is woken by its ticket.
     pub(super) async fn enter(
         &self,
         key: &str,
         order: &Order,
-        ticket: Option<&Ticket>,
-    ) -> Result<(Entry, Option<Place>), NotNow> {
+        ticket: Option<(Ticket, u32)>,
+    ) -> Result<(Turn, Option<Place>), NotNow> {
+        let end = Instant::now() + PATIENCE;
         let mut shifts = self.shift.subscribe();
-        let there = shifts.wait_for(Option::is_some);
-        if tokio::time::timeout(PATIENCE, there).await.is_err() {
-            return Err(NotNow::NoWorld);
-        }
-        let outside = |wait: Duration| {
-            let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            Ok((Entry::Outside { longest_ms: ms }, None))
-        };
+        let there = timeout_at(end, shifts.wait_for(Option::is_some)).await;
+        there
+            .map_err(|_| NotNow::NoWorld)?
+            .map_err(|_| NotNow::NoWorld)?;
         let mut lane = order.lane();
-        // It is told to whoever has a ticket, but perhaps it happened before.
-        if lane == Lane::Slow && ticket.is_some() && self.is_hurried(key, order.seq).await {
+        // Whoever has a ticket is woken by that, but perhaps it happened before.
+        if lane == Lane::Slow && ticket.is_some() && self.is_hurried(key, order.seq).await? {
             lane = Lane::Fast;
         }
-        if lane == Lane::Slow
-            && let Some(held) = self.held_back(key).await
-        {
-            return outside(held);
+        if lane == Lane::Slow {
+            let held = timeout_at(end, self.held_back(key)).await;
+            if let Some(held) = held.map_err(|_| NotNow::NoPlace)? {
+                return Ok((later(held), None));
+            }
         }
-        let place = tokio::time::timeout(PATIENCE, self.gate.enter(lane)).await;
+        let place = timeout_at(end, self.gate.enter(key, lane)).await;
         if let Ok(Some(place)) = place {
-            let process = self.process.clone();
-            return Ok((Entry::Begun { process }, Some(place)));
+            return Ok((Turn::Begun(self.process.clone()), Some(place)));
         }
-        let waits = ticket.map_or(0, |ticket| ticket.waits);
-        if let Some(ticket) = ticket {
-            self.gate.wait_outside(lane, key, ticket.id.clone());
-        }
+        let Some((ticket, waits)) = ticket else {
+            return Ok((later(Duration::ZERO), None));
+        };
+        self.gate.sleeps(Sleeper {
+            lane,
+            ..sleeper(key, ticket)
+        });
         let lease = Duration::from_millis(self.limits.lease_ms);
         let longest = lease.saturating_mul(2_u32.saturating_pow(waits));
-        outside(longest.min(LONGEST_WAIT))
+        Ok((later(longest.min(LONGEST_WAIT)), None))
     }
 
     /// The time for which a slow effect is held back.
@@ -198,7 +187,7 @@ impl Office {
     }
 
     /// True for a slow effect while a fast one of its key waits behind it, and once it is hurried. It counts as fast then.
-    async fn is_hurried(&self, key: &str, seq: u64) -> bool {
+    async fn is_hurried(&self, key: &str, seq: u64) -> Result<bool, NotNow> {
         let call = Call {
             what: "for a state",
             service: PULL,
@@ -208,9 +197,9 @@ impl Office {
             body: None::<&()>,
         };
         let kept = self.client.with_patience(PATIENCE).call(&call).await;
-        let kept: Option<Kept> = kept.unwrap_or_default();
-        kept.and_then(|kept| kept.last_fast)
-            .is_some_and(|last| last >= seq)
+        let kept: Option<Kept> = kept.map_err(|error| NotNow::NoState(error.to_string()))?;
+        let last_fast = kept.and_then(|kept| kept.last_fast);
+        Ok(last_fast.is_some_and(|last| last >= seq))
     }
 
     /// Makes an attempt that the process `starter` began, and decides what follows. The place is the caller's for as long as
@@ -232,15 +221,15 @@ impl Office {
         let place = match place {
             Some(place) => place,
             // The server has taken the effect back after it had begun.
-            None => self.again(order).await?,
+            None => self.again(key).await?,
         };
         let acted = self.act(key, order).await?;
         Ok((self.outcome(attempt, acted)?, Some(place)))
     }
 
-    /// Another place for an attempt that has begun in this process.
-    async fn again(&self, order: &Order) -> Result<Place, NotNow> {
-        let place = tokio::time::timeout(PATIENCE, self.gate.enter(order.lane())).await;
+    /// Another place for an attempt that has begun in this process, however it waited before.
+    async fn again(&self, key: &str) -> Result<Place, NotNow> {
+        let place = timeout(PATIENCE, self.gate.enter(key, Lane::Fast)).await;
         place.ok().flatten().ok_or(NotNow::NoPlace)
     }
 
@@ -273,5 +262,19 @@ impl Office {
             acted = shift.world.execute(id, order.effect.clone()) => Ok(acted?),
             _ = shift.over.wait_for(|over| *over) => Err(NotNow::Ending),
         }
+    }
+}
+
+fn sleeper(key: &str, ticket: Ticket) -> Sleeper {
+    Sleeper {
+        lane: lane(ticket.slow),
+        key: key.to_owned(),
+        ticket: ticket.id,
+    }
+}
+
+fn later(longest: Duration) -> Turn {
+    Turn::Later {
+        longest_ms: u64::try_from(longest.as_millis()).unwrap_or(u64::MAX),
     }
 }

@@ -26,7 +26,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The server's own number is 70, and then a call waits for a person. Ours wait for a process.
 const ATTEMPTS: u64 = 1_000_000_000;
 /// A call that is silent for so long goes on without a connection, once it executes nothing.
-const SILENCE: Duration = Duration::from_secs(2);
+const SILENCE: Duration = Duration::from_secs(3);
 /// The server then ends one that still executes after so long. An effect is short, but GitHub may make it wait.
 const ABORT: Duration = Duration::from_mins(10);
 /// Numbers of effects never repeat, and the server sends each call of ours once, so this only has to outlast a repeat.

@@ -21,7 +21,7 @@ pub(crate) const PENDING: &str = "pending/";
 
 /// The name of the ticket of an effect that waits, in the object of the effects of its pull request.
 pub(crate) const TICKET: &str = "ticket";
-/// The handler that executes an effect. Others of that object only call it.
+/// The handler that executes an effect. The other one of that object only wakes it.
 pub(crate) const EXECUTE: &str = "execute";
 
 /// An input on its way to a pull request.
@@ -162,18 +162,30 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn lane(&self) -> Lane {
-        if self.slow { Lane::Slow } else { Lane::Fast }
+        lane(self.slow)
     }
+}
+
+pub(crate) fn lane(is_slow: bool) -> Lane {
+    if is_slow { Lane::Slow } else { Lane::Fast }
 }
 
 /// The answer to an effect that wants to begin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Entry {
-    /// An attempt was begun by the process of this name.
-    Begun { process: String },
-    /// It waits until it is called, and no longer than this.
-    Outside { longest_ms: u64 },
+#[serde(untagged)]
+pub(crate) enum Turn {
+    /// The process of this name has begun an attempt.
+    Begun(String),
+    /// The effect waits until it is woken, and no longer than this.
+    Later { longest_ms: u64 },
+}
+
+/// An effect that waits for its turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Ticket {
+    /// By which it is woken.
+    pub(crate) id: String,
+    pub(crate) slow: bool,
 }
 
 /// The result of an attempt to execute an effect.

@@ -23,12 +23,23 @@ pub(crate) const WORKER: &str = "worker";
 /// A child that does both.
 pub(crate) const ALL: &str = "all";
 
-/// The life of a child: store, diary, name, role, lease.
+/// The limits of a child that differ from those of a stage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    pub(crate) lease_ms: u64,
+    pub(crate) at_once: usize,
+}
+
+/// The life of a child: store, diary, name, role, terms.
 pub(crate) async fn live<S: Subject>(arguments: &[String]) {
-    let [store, diary, owner, role, lease] = arguments else {
+    let [store, diary, owner, role, lease_ms, at_once] = arguments else {
         panic!("{arguments:?}");
     };
-    let node = Arc::new(S::open(store, limits(lease.parse().unwrap())).await);
+    let terms = Terms {
+        lease_ms: lease_ms.parse().unwrap(),
+        at_once: at_once.parse().unwrap(),
+    };
+    let node = Arc::new(S::open(store, limits(terms)).await);
     let _work = (role != FRONT).then(|| node.work(Arc::new(Diary::new(Path::new(diary), owner))));
     println!("ready");
     let (give, mut lines) = mpsc::unbounded_channel();
@@ -51,10 +62,11 @@ pub(crate) async fn live<S: Subject>(arguments: &[String]) {
     std::process::exit(0);
 }
 
-/// The limits of a child with such a lease.
-pub(crate) fn limits(lease_ms: u64) -> Limits {
+/// The limits of a child.
+pub(crate) fn limits(Terms { lease_ms, at_once }: Terms) -> Limits {
     Limits {
         lease_ms,
+        at_once,
         ..crate::stage::limits()
     }
 }
@@ -73,12 +85,13 @@ impl Process {
         store: &str,
         diary: &Path,
         (owner, role): (&str, &str),
-        lease_ms: u64,
+        terms: Terms,
     ) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([ROLE, S::NAME, store])
             .arg(diary)
-            .args([owner, role, &lease_ms.to_string()])
+            .args([owner, role])
+            .args([terms.lease_ms.to_string(), terms.at_once.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -1,13 +1,13 @@
 //! Faults: processes and servers that are killed with SIGKILL at random points under load, and a worker that is frozen until
 //! it has lost its lease. Nothing is lost, no state is wrong, and only effects that were at work are executed again.
 
-use crate::child::{ALL, FRONT, Process, WORKER, limits};
+use crate::child::{ALL, FRONT, Process, Terms, WORKER, limits};
 use crate::diary::{Line, SLEEP, lines};
 use crate::model::{Dice, Given, Plan};
 use crate::server::signal;
 use crate::stage::{Stage, until};
 use crate::subject::Subject;
-use crate::toy::say;
+use crate::toy::{Input, Words, say};
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
 use std::collections::BTreeSet;
@@ -18,8 +18,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Long enough for a machine that does many things at once.
-const LEASE_MS: u64 = 4_000;
+/// A lease long enough for a machine that does many things at once.
+const USUAL: Terms = Terms {
+    lease_ms: 4_000,
+    at_once: 5,
+};
+/// One place in each lane of a process, for a flood.
+const FEW: Terms = Terms {
+    at_once: 1,
+    ..USUAL
+};
+/// Keys of a flood: more than wait in two processes.
+const FLOOD: u64 = 40;
 /// Seeds at the same time.
 const TOGETHER: usize = 6;
 /// Keys of a plan, so effects that can be at work at the same time.
@@ -39,17 +49,19 @@ struct Cast<S: Subject> {
     durable: BTreeSet<String>,
     /// Processes so far, to name the next one.
     started: usize,
+    terms: Terms,
     subject: std::marker::PhantomData<S>,
 }
 
 impl<S: Subject> Cast<S> {
-    async fn start(store: String, folder: &Path) -> Self {
+    async fn start(store: String, folder: &Path, terms: Terms) -> Self {
         let mut cast = Self {
             store,
             diary: folder.join("diary"),
             processes: Vec::new(),
             durable: BTreeSet::new(),
             started: 0,
+            terms,
             subject: std::marker::PhantomData,
         };
         let roles: &[&str] = if S::SHARED {
@@ -71,7 +83,7 @@ impl<S: Subject> Cast<S> {
             FRONT => S::front(&self.store),
             _ => self.store.clone(),
         };
-        Process::start::<S>(&store, &self.diary, (&owner, role), LEASE_MS).await
+        Process::start::<S>(&store, &self.diary, (&owner, role), self.terms).await
     }
 
     /// Kills a process, and starts another one in its place.
@@ -137,7 +149,7 @@ async fn aftermath<S: Subject>(
     inputs: &[Given],
     deaths: usize,
 ) {
-    let stage = Stage::<S>::at(store, folder, limits(LEASE_MS)).await;
+    let stage = Stage::<S>::at(store, folder, limits(USUAL)).await;
     let working = stage.work();
     stage.settled().await;
     stage.stop(working).await;
@@ -160,7 +172,7 @@ pub(crate) async fn processes<S: Subject>(subject: &S, victims: Victims, seed: u
     let plan = Plan::draw(&mut dice, 8);
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let store = subject.empty().await;
-    let mut cast = Cast::<S>::start(store.clone(), folder.path()).await;
+    let mut cast = Cast::<S>::start(store.clone(), folder.path(), USUAL).await;
     let deaths = 1 + dice.below(3);
     let length = u64::try_from(plan.order.len()).unwrap();
     let points: Vec<u64> = (0..deaths).map(|_| dice.below(length)).collect();
@@ -178,6 +190,39 @@ pub(crate) async fn processes<S: Subject>(subject: &S, victims: Victims, seed: u
     cast.end().await;
     let deaths = usize::try_from(deaths).unwrap() + 1;
     aftermath::<S>(store.clone(), folder, &plan.inputs, deaths).await;
+    subject.remove(&store).await;
+}
+
+/// Kills of workers that have few places for many effects, most of which wait elsewhere.
+pub(crate) async fn flood<S: Subject>(subject: &S, seed: u64) {
+    let mut dice = Dice::new(seed);
+    let inputs = (0..FLOOD).map(|n| Given {
+        key: format!("1/{n}"),
+        id: format!("d{n}"),
+        input: Input::Say(Words {
+            text: format!("{SLEEP}{}", dice.below(30)),
+            slow: dice.below(2) == 0,
+            then: 0,
+        }),
+    });
+    let inputs: Vec<Given> = inputs.collect();
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let store = subject.empty().await;
+    let mut cast = Cast::<S>::start(store.clone(), folder.path(), FEW).await;
+    for given in &inputs {
+        cast.deliver(given).await;
+    }
+    let deaths = 1 + dice.below(3);
+    for _ in 0..deaths {
+        pause(dice.below(600)).await;
+        let victim = cast.victim(Victims::Workers, &mut dice);
+        cast.kill(victim).await;
+    }
+    cast.deliver_rest(&inputs).await;
+    pause(dice.below(300)).await;
+    cast.end().await;
+    let deaths = usize::try_from(deaths).unwrap() + 1;
+    aftermath::<S>(store.clone(), folder, &inputs, deaths).await;
     subject.remove(&store).await;
 }
 
@@ -217,7 +262,7 @@ impl<S: Subject> Life<S> {
         let mut dice = Dice::new(seed);
         let plan = Plan::draw(&mut dice, 20);
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        let cast = Cast::<S>::start(subject.empty().await, folder.path()).await;
+        let cast = Cast::<S>::start(subject.empty().await, folder.path(), USUAL).await;
         Self {
             dice,
             plan,
@@ -246,11 +291,13 @@ impl<S: Subject> Life<S> {
 /// A worker that is frozen while it executes an effect loses its lease to another one. When it goes on, its outcome does not
 /// count, and it works on.
 pub(crate) async fn fences<S: Subject>(subject: &S) {
-    const SHORT_LEASE_MS: u64 = 1_500;
+    const SHORT: Terms = Terms {
+        lease_ms: 1_500,
+        ..USUAL
+    };
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let (store, diary) = (subject.empty().await, folder.path().join("diary"));
-    let start =
-        async |owner| Process::start::<S>(&store, &diary, (owner, ALL), SHORT_LEASE_MS).await;
+    let start = async |owner| Process::start::<S>(&store, &diary, (owner, ALL), SHORT).await;
     let wrote = |begin: bool, owner: &str, key: &str| {
         let of = |line: &Line| line.begin == begin && line.owner == owner && line.key == key;
         lines(&diary).iter().any(of)
@@ -275,7 +322,7 @@ pub(crate) async fn fences<S: Subject>(subject: &S) {
     until("the first worker again", || wrote(false, "first", "1/2")).await;
     first.kill().await;
 
-    let stage = Stage::<S>::at(store, folder, limits(SHORT_LEASE_MS)).await;
+    let stage = Stage::<S>::at(store, folder, limits(SHORT)).await;
     let working = stage.work();
     stage.settled().await;
     stage.stop(working).await;

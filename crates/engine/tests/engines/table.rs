@@ -23,6 +23,7 @@ const CHECKS: &[&str] = &[
     "kill front",
     "kill worker",
     "kill server",
+    "flood",
     "migration",
     "moving",
 ];
@@ -172,6 +173,12 @@ async fn check<S: Subject>(subject: &S, name: &str, choice: &Choice) -> Result<u
             }
             let one = |seed| deaths::processes(subject, Victims::Workers, seed);
             return Ok(seeded(choice, one).await);
+        }
+        "flood" => {
+            if let Some(reason) = S::MORTAL {
+                return Err(reason);
+            }
+            return Ok(seeded(choice, |seed| deaths::flood(subject, seed)).await);
         }
         "migration" if S::TABLES => migration::of_earlier_versions(subject).await,
         "migration" => return Err("there are no tables"),
