@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 const SIZES: [u64; 3] = [100, 1_000, 10_000];
 /// Those of them that the stand-in knows, and that get events.
 const KNOWN: u64 = 50;
+/// Events of each of them.
+const EVENTS: u64 = 4;
 const CONNECTIONS: usize = 64;
 const WEBHOOKS: usize = 5_000;
 /// The service executes so many effects at once. When all of them wait for GitHub, it does nothing but accept.
@@ -175,14 +177,14 @@ fn per_event(running: &Running, numbers: Range<u64>, name: &str, idle: Idle) -> 
     let own = own_cost(running)?;
     let (begun, before) = (Instant::now(), running.figures()?);
     let is_held = before.queue > 0;
-    for number in numbers {
-        let guid = format!("{name}-{number}");
+    for (n, number) in (0..EVENTS).flat_map(|n| numbers.clone().map(move |number| (n, number))) {
+        let guid = format!("{name}-{number}-{n}");
         let delivery = running.site.delivery(running.site.shop(), number, guid);
         ensure!(running.send(&delivery)? == 1, "nobody was woken");
         std::thread::sleep(PAUSE);
     }
     let asked = if is_held { 0 } else { running.settled(0)?.0 };
-    let (events, times) = (float(KNOWN), idle.complete(begun));
+    let (events, times) = (float(KNOWN * EVENTS), idle.complete(begun));
     let after = running.figures()?;
     let own = own * (asked + 1);
     let statements = float((after.statements - before.statements).saturating_sub(own));

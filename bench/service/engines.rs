@@ -32,8 +32,8 @@ const ASKED_AGAIN: Duration = Duration::from_secs(61);
 const LATE: Duration = Duration::from_millis(150);
 /// Pull requests in the store whose events are counted.
 const SIZES: [u64; 3] = [100, 1_000, 10_000];
-/// What others may have written is looked for at such intervals at most.
-const LOOK: Duration = Duration::from_secs(10);
+/// A service without events is watched for so long. It looks for what others have written every ten seconds at the latest.
+const LOOK: Duration = Duration::from_secs(20);
 const LONGEST: Duration = Duration::from_mins(10);
 
 /// A store with what was measured on it.

@@ -12,7 +12,7 @@ pub struct Limits {
     /// The wait after the first attempt; it doubles with each further one.
     pub backoff_ms: u64,
     pub longest_backoff_ms: u64,
-    /// A worker that is silent for so long loses its task, and its turn to call those that wait.
+    /// A worker that is silent for so long loses its task. Effects that wait in a Restate server ask by themselves after as long.
     pub lease_ms: u64,
     /// The store is looked at this often even if nothing is known to be due, because other processes write to it, too.
     pub longest_sleep_ms: u64,

@@ -8,7 +8,7 @@
 //! | a delivery once | the delivery's id is the idempotency key of the call |
 //! | effects in order, one at a time per key | a second object per key, see `objects.rs` |
 //! | timers | delayed calls |
-//! | a flood delays nobody else | few effects wait in a process; the others wait in the server for a call, without a connection |
+//! | a flood delays nobody else | few effects wait in a process; the others wait in the server until they are woken, without a connection |
 //! | attempts and waits | a loop in the handler, each attempt two entries of the journal |
 //! | states never wait for writers | a shared handler |
 //! | export and import | what waits is a value of its key's object, too, until it has ended |

@@ -16,6 +16,9 @@ use tokio::task::{AbortHandle, JoinSet};
 
 /// Connections that wait to be accepted.
 const WAITING: u32 = 1_024;
+/// Calls of a connection at the same time. With more of them the server opens another one, which can lead to another worker of the
+/// same address.
+const CALLS: u32 = 32;
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
 /// A bound address that nobody serves yet.
@@ -105,6 +108,7 @@ async fn accept(listener: TcpListener, handlers: HyperEndpoint) {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     let connection = http2::Builder::new(TokioExecutor::new())
+                        .max_concurrent_streams(CALLS)
                         .serve_connection(TokioIo::new(stream), handlers.clone());
                     connections.spawn(async move {
                         if let Err(error) = connection.await {
