@@ -162,9 +162,8 @@ impl<'a> Waiting<'a> {
     /// None: there is no room.
     fn new(gate: &'a Gate, key: &str, lane: Lane) -> Option<Self> {
         let mut inside = gate.lock();
-        inside.fast.come(key);
-        inside.slow.come(key);
-        let has_room = inside.queue(lane).enter();
+        let was_woken = inside.fast.come(key) | inside.slow.come(key);
+        let has_room = inside.queue(lane).enter(was_woken);
         has_room.then(|| Self { gate, lane })
     }
 }

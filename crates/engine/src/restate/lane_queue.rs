@@ -42,15 +42,21 @@ impl LaneQueue {
         self.inside
     }
 
-    /// The effect of a key has come, woken or by itself.
-    pub(super) fn come(&mut self, key: &str) {
+    /// The effect of a key has come. True: it was woken.
+    pub(super) fn come(&mut self, key: &str) -> bool {
         self.tickets.remove(key);
-        self.under_way.remove(key);
+        self.under_way.remove(key).is_some()
     }
 
-    /// One more waits in the process. False: there is no room.
-    pub(super) fn enter(&mut self) -> bool {
-        let has_room = self.inside < self.room;
+    /// One more waits in the process. False: there is no room. While others wait in the server, half of it is left to those that
+    /// are woken.
+    pub(super) fn enter(&mut self, was_woken: bool) -> bool {
+        let most = if was_woken || self.tickets.is_empty() {
+            self.room
+        } else {
+            self.room / 2
+        };
+        let has_room = self.inside < most;
         if has_room {
             self.inside += 1;
         }
@@ -104,7 +110,7 @@ mod tests {
     /// A lane of one place, for which as many wait as there is room for, and these in the server.
     fn full(keys: &[&str]) -> LaneQueue {
         let mut queue = LaneQueue::new(1);
-        while queue.enter() {}
+        while queue.enter(false) {}
         for key in keys {
             queue.wait(key, format!("ticket of {key}"));
         }
@@ -123,6 +129,18 @@ mod tests {
         assert!(queue.wake(0, now).is_empty());
         queue.begun();
         assert_eq!(keys(queue.wake(0, now)), ["1/1"]);
+    }
+
+    #[test]
+    fn newcomers_leave_half_of_the_room_to_those_who_waited_before() {
+        let mut queue = LaneQueue::new(1);
+        queue.wait("1/1", "ticket".to_owned());
+        let newcomers = (0..ROOM).filter(|_| queue.enter(false)).count();
+        assert_eq!(newcomers, ROOM / 2);
+        assert_eq!(keys(queue.wake(1, Instant::now())), ["1/1"]);
+        let was_woken = queue.come("1/1");
+        assert!(was_woken && queue.enter(was_woken));
+        assert!(!queue.come("1/1") && queue.enter(false));
     }
 
     #[test]

@@ -129,9 +129,11 @@ impl Office {
         loop {
             let woken = self.gate.to_wake().await;
             let told = join_all(woken.iter().map(|one| client.resolve(&one.ticket))).await;
+            if let Some(error) = told.iter().find_map(|one| one.as_ref().err()) {
+                tracing::warn!("effects that wait were not woken: {error}");
+            }
             for (sleeper, told) in woken.into_iter().zip(told) {
-                if let Err(error) = told {
-                    tracing::warn!("an effect that waits was not woken: {error}");
+                if told.is_err() {
                     self.gate.sleeps(sleeper);
                 }
             }
