@@ -3,8 +3,8 @@
 //! tools, the sandbox and the reviewers the same scripted review is run in turn, with a model that answers at once, or for several
 //! reviewers after a moment. The numbers are printed and, when all parts were run, written to `RESULTS.md`; they are never judged.
 //! `cargo bench --bench review -- rebuild` does the first part only; the others are `scaling`, `large`, `tools`, `tokens`,
-//! `sandbox`, `panel-cost`, `service` and `engines`. `panel` (with `--merges` for examples) measures on published data and is no part of the
-//! page.
+//! `sandbox`, `panel-cost`, `service` and `engines`, for which `ENGINES=sqlite,restate` names some stores. `panel` (with `--merges` for
+//! examples) measures on published data and is no part of the page.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,

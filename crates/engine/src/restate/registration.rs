@@ -31,6 +31,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 const ABORT: Duration = Duration::from_mins(10);
 /// Numbers of effects never repeat, and the server sends each call of ours once, so this only has to outlast a repeat.
 const OURS_KNOWN: Duration = Duration::from_hours(1);
+/// Handlers that may be called twice. The server would remember each call, as long as a delivery.
+const QUESTIONS: [&str; 4] = ["status", "history", "resume", "forget"];
 
 /// The kind of answer in which handlers are described.
 const MANIFEST: &str = "application/vnd.restate.endpointmanifest.v4+json";
@@ -69,16 +71,24 @@ impl Handlers<'_> {
     }
 
     fn bind(&self, builder: Builder) -> Builder {
-        let builder = builder.bind(Registry.into_service_definition().options(options()));
+        let ours = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
+        // The registry has all sessions, and a call reads one of them.
+        let of_registry = options()
+            .enable_lazy_state(true)
+            .handler("swap", ours.clone());
+        let builder = builder.bind(Registry.into_service_definition().options(of_registry));
         let Some((pull, effects)) = self.service.clone() else {
             return builder;
         };
         let known = Duration::from_millis(self.limits.inbox_ms);
-        let answer = HandlerOptions::new().idempotency_retention(OURS_KNOWN);
-        let of_pull = options()
+        let mut of_pull = options()
             .idempotency_retention(known)
             .enable_lazy_state(true)
-            .handler("answer", answer);
+            .handler("answer", ours);
+        for question in QUESTIONS {
+            let forgotten = HandlerOptions::new().idempotency_retention(Duration::ZERO);
+            of_pull = of_pull.handler(question, forgotten);
+        }
         let of_effects = options().idempotency_retention(OURS_KNOWN);
         builder
             .bind(pull.into_service_definition().options(of_pull))

@@ -80,6 +80,24 @@ async fn the_backlog_counts_effects_and_timers() {
 }
 
 #[tokio::test]
+async fn the_server_remembers_deliveries_and_no_questions() {
+    let Some(server) = Server::start() else {
+        return;
+    };
+    let engine = server.open().await;
+    deliver(&engine, "1/7", "a", Input::Add(5)).await;
+    for _ in 0..10 {
+        engine.status("1/7").await.unwrap();
+        engine.history("1/7", 5).await.unwrap();
+    }
+    assert_eq!(server.known_calls("deliver").await, 1);
+    until("questions are forgotten", async || {
+        server.known_calls("status").await + server.known_calls("history").await == 0
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_newest_keys_and_their_states_are_told_as_by_a_file() {
     let Some(server) = Server::start() else {
         return;

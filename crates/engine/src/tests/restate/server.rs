@@ -106,6 +106,12 @@ impl Server {
         self.calls(condition).await
     }
 
+    /// The calls of a handler that the server knows, those that have ended, too.
+    pub(super) async fn known_calls(&self, handler: &str) -> u64 {
+        self.calls(&format!("target_handler_name = '{handler}'"))
+            .await
+    }
+
     async fn calls(&self, condition: &str) -> u64 {
         let question = format!("SELECT COUNT(*) AS calls FROM sys_invocation WHERE {condition}");
         let asked = client()
