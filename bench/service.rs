@@ -24,7 +24,7 @@ const SIZES: [u64; 3] = [100, 1_000, 10_000];
 /// Those of them that the stand-in knows, and that get events.
 const KNOWN: u64 = 50;
 /// Events of each of them.
-const EVENTS: u64 = 4;
+const EVENTS: u64 = 3;
 const CONNECTIONS: usize = 64;
 const WEBHOOKS: usize = 5_000;
 /// The service executes so many effects at once. When all of them wait for GitHub, it does nothing but accept.

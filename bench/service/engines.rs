@@ -6,9 +6,10 @@ mod report;
 use super::super::measure::descendants_kib;
 use super::super::standin::github::Fault;
 use super::super::standin::serving::Server;
+use super::super::table::median;
 use super::filling::fill;
 use super::shown::percentile;
-use super::site::Site;
+use super::site::{Running, Site};
 use super::{Idle, KNOWN, PROBE, PerEvent, all, hold, load, per_event, rush};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::json;
@@ -33,7 +34,7 @@ const LATE: Duration = Duration::from_millis(150);
 /// Pull requests in the store whose events are counted.
 const SIZES: [u64; 3] = [100, 1_000, 10_000];
 /// A service without events is watched for so long. It looks for what others have written every ten seconds at the latest.
-const LOOK: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_mins(10);
 
 /// A store with what was measured on it.
@@ -268,13 +269,11 @@ fn costs(name: &str, kind: Option<&str>) -> Result<Vec<Cost>> {
 }
 
 fn cost(site: &Site, pulls: u64) -> Result<Cost> {
-    let numbers = || site.world.pull..site.world.pull + KNOWN;
     let running = site.start()?;
     running.settled(pulls)?;
-    let idle = Idle::of(&running, LOOK)?;
-    let done = per_event(&running, numbers(), &format!("done-{pulls}"), idle)?;
+    let (done, idle) = beside_idle(&running, &format!("done-{pulls}"))?;
     hold(&running, &format!("held-{pulls}"))?;
-    let accepted = per_event(&running, numbers(), &format!("accepted-{pulls}"), idle)?;
+    let (accepted, _) = beside_idle(&running, &format!("accepted-{pulls}"))?;
     drop(running);
     site.world.github.struck();
     let running = site.start()?;
@@ -282,6 +281,23 @@ fn cost(site: &Site, pulls: u64) -> Result<Cost> {
     Ok(Cost {
         accepted,
         done,
-        idle: idle.statements / idle.time.as_secs_f64(),
+        idle,
     })
+}
+
+/// The cost of an event beyond what the service does without one, just before; and the statements of that in a second. Medians of rounds.
+fn beside_idle(running: &Running, name: &str) -> Result<(PerEvent, f64)> {
+    let first = running.site.world.pull;
+    let rounds = (0..ROUNDS).map(|round| {
+        let idle = Idle::of(running, LOOK)?;
+        let cost = per_event(running, first..first + KNOWN, &format!("{name}-{round}"), idle)?;
+        Ok((cost, idle.statements / LOOK.as_secs_f64()))
+    });
+    let rounds: Vec<(PerEvent, f64)> = rounds.collect::<Result<_>>()?;
+    let of = |figure: fn(&(PerEvent, f64)) -> f64| median(rounds.iter().map(figure));
+    let cost = PerEvent {
+        statements: of(|one| one.0.statements),
+        commits: of(|one| one.0.commits),
+    };
+    Ok((cost, of(|one| one.1)))
 }

@@ -2,9 +2,9 @@
 
 use super::address::Address;
 use super::client::Client;
-use super::lists::{self, literal};
+use super::lists::{self, literal, of_objects};
 use super::registration::query;
-use super::registry::{AGENTS, CELLS, Registry, STORE, TOKENS};
+use super::registry::{AGENTS, ALL, CELLS, Registry, STORE, TOKENS};
 use super::wire::{
     CellRow, HISTORY, KEPT, Kept, LISTED, Order, PENDING, PULL, Pending, REGISTRY, Record,
     StateRow, StoreRow, Work,
@@ -78,8 +78,9 @@ pub(super) async fn rows<T: DeserializeOwned>(
     after: &str,
 ) -> Result<Vec<(String, T)>> {
     let question = format!(
-        "SELECT key, value_utf8 FROM state WHERE service_name = '{REGISTRY}'
-         AND starts_with(key, '{table}') AND key > {} ORDER BY key LIMIT {PAGE}",
+        "SELECT key, value_utf8 FROM state
+         WHERE {} AND starts_with(key, '{table}') AND key > {} ORDER BY key LIMIT {PAGE}",
+        of_objects(REGISTRY, &[ALL]),
         literal(after)
     );
     let rows: Vec<StateRow> = query(client, &question).await?;

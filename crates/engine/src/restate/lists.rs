@@ -142,6 +142,14 @@ pub(super) fn read<T: DeserializeOwned>(client: &Client, text: &str) -> Result<T
     })
 }
 
+/// The condition that a state is one of these objects. The server then reads these alone and not all states, but only where a scope is
+/// ruled out, which no object of ours has.
+pub(super) fn of_objects(service: &str, keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| literal(key)).collect();
+    let (service, keys) = (literal(service), keys.join(", "));
+    format!("service_name = {service} AND scope IS NULL AND service_key IN ({keys})")
+}
+
 /// A text within a question.
 pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))

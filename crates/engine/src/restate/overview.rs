@@ -1,7 +1,7 @@
 //! Reads for people who look at many keys, by the server's SQL. The times and phases of keys are elements of what is kept for lists.
 
 use super::client::Client;
-use super::lists::{KeyedRow, listed, literal, of_phase, read};
+use super::lists::{KeyedRow, listed, literal, of_objects, of_phase, read};
 use super::registration::query;
 use super::wire::{KEPT, Kept, LISTED, PENDING, PULL, Pending, StateRow, Work};
 use crate::overview::{Recent, Waiting};
@@ -34,12 +34,10 @@ pub(super) async fn states(client: &Client, keys: &[String]) -> Result<Vec<(Stri
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    let keys: Vec<String> = keys.iter().map(|key| literal(key)).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let question = format!(
-        "SELECT service_key, value_utf8 FROM state
-         WHERE service_name = {} AND key = '{KEPT}' AND service_key IN ({})",
-        literal(PULL),
-        keys.join(", ")
+        "SELECT service_key, value_utf8 FROM state WHERE {} AND key = '{KEPT}'",
+        of_objects(PULL, &keys)
     );
     let rows: Vec<KeyedRow> = query(client, &question).await?;
     let states = rows.into_iter().map(|row| {
@@ -53,10 +51,8 @@ pub(super) async fn states(client: &Client, keys: &[String]) -> Result<Vec<(Stri
 pub(super) async fn waiting(client: &Client, key: &str, most: u32) -> Result<Vec<Waiting>> {
     let question = format!(
         "SELECT key, value_utf8 FROM state
-         WHERE service_name = {} AND service_key = {} AND starts_with(key, '{PENDING}')
-         ORDER BY key LIMIT {most}",
-        literal(PULL),
-        literal(key)
+         WHERE {} AND starts_with(key, '{PENDING}') ORDER BY key LIMIT {most}",
+        of_objects(PULL, &[key])
     );
     let rows: Vec<StateRow> = query(client, &question).await?;
     let waiting = rows.into_iter().map(|row| {

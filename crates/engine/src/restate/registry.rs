@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::client::{Call, Client};
 use super::endpoint::{Bound, Endpoint, Others};
-use super::lists::literal;
+use super::lists::{literal, of_objects};
 use super::registration::{Handlers, is_registered, query, register};
 use super::wire::{
     AgentRow, CellRow, CellSwap, Change, ImportRow, REGISTRY, Row, StateRow, StoreRow, TokenRow,
@@ -303,8 +303,8 @@ impl Registry {
     /// The rows of which this holds, with their keys.
     async fn select<T: DeserializeOwned>(&self, condition: &str) -> Result<Vec<(String, T)>> {
         let question = format!(
-            "SELECT key, value_utf8 FROM state
-             WHERE service_name = '{REGISTRY}' AND {condition} ORDER BY key"
+            "SELECT key, value_utf8 FROM state WHERE {} AND {condition} ORDER BY key",
+            of_objects(REGISTRY, &[ALL])
         );
         let rows: Vec<StateRow> = query(&self.client, &question).await?;
         let rows =
