@@ -290,7 +290,12 @@ fn beside_idle(running: &Running, name: &str) -> Result<(PerEvent, f64)> {
     let first = running.site.world.pull;
     let rounds = (0..ROUNDS).map(|round| {
         let idle = Idle::of(running, LOOK)?;
-        let cost = per_event(running, first..first + KNOWN, &format!("{name}-{round}"), idle)?;
+        let cost = per_event(
+            running,
+            first..first + KNOWN,
+            &format!("{name}-{round}"),
+            idle,
+        )?;
         Ok((cost, idle.statements / LOOK.as_secs_f64()))
     });
     let rounds: Vec<(PerEvent, f64)> = rounds.collect::<Result<_>>()?;

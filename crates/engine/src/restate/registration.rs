@@ -32,7 +32,7 @@ const ABORT: Duration = Duration::from_mins(10);
 /// Numbers of effects never repeat, and the server sends each call of ours once, so this only has to outlast a repeat.
 const OURS_KNOWN: Duration = Duration::from_hours(1);
 /// Handlers that may be called twice. The server would remember each call, as long as a delivery.
-const QUESTIONS: [&str; 4] = ["status", "history", "resume", "forget"];
+const REPEATABLE: [&str; 4] = ["status", "history", "resume", "forget"];
 
 /// The kind of answer in which handlers are described.
 const MANIFEST: &str = "application/vnd.restate.endpointmanifest.v4+json";
@@ -85,9 +85,9 @@ impl Handlers<'_> {
             .idempotency_retention(known)
             .enable_lazy_state(true)
             .handler("answer", ours);
-        for question in QUESTIONS {
+        for handler in REPEATABLE {
             let forgotten = HandlerOptions::new().idempotency_retention(Duration::ZERO);
-            of_pull = of_pull.handler(question, forgotten);
+            of_pull = of_pull.handler(handler, forgotten);
         }
         let of_effects = options().idempotency_retention(OURS_KNOWN);
         builder

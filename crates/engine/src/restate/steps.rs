@@ -61,7 +61,7 @@ impl<M: Machine> Steps for Stepper<M> {
         let now = self.clock.now_ms();
         let mut step = self.machine.step(&state, &input, now);
         step.planned.sort_by_key(Planned::seq);
-        let old = kept.map(Numbers::of).unwrap_or_default();
+        let old = kept.map(Numbers::from_kept).unwrap_or_default();
         let numbers = old.after(key, &step)?;
         let work = step.planned.iter().map(|planned| work(key, planned));
         let n = kept.map_or(0, |kept| kept.version) + 1;
@@ -80,7 +80,7 @@ impl<M: Machine> Steps for Stepper<M> {
             },
             drop_from,
             work: work.collect::<Result<_>>()?,
-            hurries: old.waits_slowly() && numbers.last_fast >= old.last_slow,
+            hurries: old.has_unhurried() && numbers.last_fast >= old.last_slow,
             kept: Kept {
                 version: n,
                 state: json(key, &step.state)?,
@@ -137,7 +137,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of(kept: &Kept) -> Self {
+    fn from_kept(kept: &Kept) -> Self {
         Self {
             last: kept.last,
             last_fast: kept.last_fast,
@@ -146,7 +146,7 @@ impl Numbers {
     }
 
     /// True if a slow effect was planned that nothing has hurried. It may be done.
-    fn waits_slowly(self) -> bool {
+    fn has_unhurried(self) -> bool {
         self.last_slow > self.last_fast
     }
 
